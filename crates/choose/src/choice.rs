@@ -1,9 +1,10 @@
 //! Runs a workload on every drive, and ranks them.
 
-use crate::estimate::{Difference, Estimate, Figure, Figures, Measured};
+use crate::estimate::{Difference, Estimate, Figure, Figures, Measured, Times};
 use crate::windows::Windows;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_experiment::sampled::{NoInterval, SampledError, SampledRun};
 use ssdtune_experiment::{
     ExperimentError, FlowSet, Load, Observer, Preparation, PreparationInWords, RunOptions,
 };
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Version of the document. It grows when a field changes its meaning or goes.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// A drive that may be chosen.
 #[derive(Clone, Debug)]
@@ -45,6 +46,18 @@ pub enum ChooseError {
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,
+    /// Windows do not tell what drives are to be ranked by.
+    #[error(
+        "--by {figure}: windows do not tell it, since it is that of a long run in which the drive \
+         collects; leave --sample away, or rank by mean, p99, throughput or write-amplification"
+    )]
+    NotTold {
+        /// What they were to be ranked by.
+        figure: Figure,
+    },
+    /// Drives cannot be restored at windows of the workload.
+    #[error(transparent)]
+    Sampled(SampledError),
 }
 
 /// What is known of the real drive.
@@ -68,8 +81,14 @@ pub struct Ranked {
     pub calibrated: Option<RealDrive>,
     /// What it did.
     pub figures: Figures<Estimate>,
-    /// How far its figures are above those of the drive in the first place.
+    /// How far its figures are above those of the drive in the first place; not told from windows.
     pub against_first: Figures<Difference>,
+    /// From windows: how many times those of the drive in the first place its figures are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_first: Option<Figures<Times>>,
+    /// From windows: why they tell no intervals, if they tell none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_interval: Option<NoInterval>,
     /// What must be known before the figures are believed.
     pub warnings: Vec<String>,
 }
@@ -98,6 +117,9 @@ pub struct Choice {
     pub requests: u64,
     /// Windows that the intervals are taken over.
     pub windows: usize,
+    /// How windows of the trace were served, if not the whole was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRun>,
     /// What the drives held and had been through before.
     pub preparation: PreparationInWords,
     /// The drives, the best first.
@@ -147,25 +169,38 @@ pub fn choose(
     }
     let worth = |run: &Run| {
         let value = run.measured.estimates().get(question.by).map(|estimate| estimate.value);
-        // What has no such figure comes last.
-        value.map_or(f64::INFINITY, |value| if question.by.is_cost() { value } else { -value })
+        worth(value, question.by)
     };
     // The sort keeps the order of the arguments where drives are equal.
     runs.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
-    let mut names: Vec<String> =
-        question.flows.flows.iter().map(|flow| flow.source.name()).collect();
-    names.dedup();
     let all = runs.first().map(|run| run.report.total.all.requests);
     Ok(Choice {
         schema: SCHEMA,
-        workload: names.join(" + "),
+        workload: question.workload(),
         by: question.by,
         requests: all.unwrap_or(0),
         windows: runs.first().map_or(0, |run| run.measured.windows),
+        sampled: None,
         preparation: question.preparation.in_words(),
         ranked: ranked(&runs),
         failed,
     })
+}
+
+/// What the best drive has least of.
+pub(crate) fn worth(value: Option<f64>, by: Figure) -> f64 {
+    // What has no such figure comes last.
+    value.map_or(f64::INFINITY, |value| if by.is_cost() { value } else { -value })
+}
+
+impl Question {
+    /// What messages call the workload.
+    pub(crate) fn workload(&self) -> String {
+        let mut names: Vec<String> =
+            self.flows.flows.iter().map(|flow| flow.source.name()).collect();
+        names.dedup();
+        names.join(" + ")
+    }
 }
 
 /// The runs, which are in order, as places.
@@ -176,6 +211,8 @@ fn ranked(runs: &[Run]) -> Vec<Ranked> {
         calibrated: run.calibrated.clone(),
         figures: run.measured.estimates(),
         against_first: run.measured.above(&runs[0].measured),
+        times_first: None,
+        no_interval: None,
         warnings: warnings(&run.report),
     };
     runs.iter().enumerate().map(place).collect()
@@ -227,7 +264,7 @@ fn run(
 }
 
 /// An error and its causes, as one line.
-fn in_full(error: &dyn std::error::Error) -> String {
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

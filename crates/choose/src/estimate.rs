@@ -80,7 +80,8 @@ pub struct Figures<T> {
 }
 
 impl<T: Copy> Figures<T> {
-    fn of(value: impl Fn(usize) -> Option<T>) -> Self {
+    /// From the value of each figure, by its place in [`Figure::ALL`].
+    pub(crate) fn of(value: impl Fn(usize) -> Option<T>) -> Self {
         Self {
             latency_ns_mean: value(0),
             latency_ns_p99: value(1),
@@ -123,6 +124,19 @@ pub struct Difference {
     /// The upper end.
     pub high: Option<f64>,
     /// Whether the interval lies on one side of 0. Without an interval nothing is decided.
+    pub is_decided: bool,
+}
+
+/// How many times that of another drive a figure is, as windows of a trace tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// The ratio.
+    pub value: f64,
+    /// The lower end of its interval; `None` where windows tell none.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// Whether the interval lies on one side of 1. Without an interval nothing is decided.
     pub is_decided: bool,
 }
 

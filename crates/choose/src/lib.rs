@@ -4,7 +4,7 @@
 //! latency, 99th percentile, throughput, write amplification, endurance) how large it is, with an
 //! interval over windows of the requests, and whether drives differ by more than those windows do.
 //! Of drives that were calibrated to real ones it says where the workload leaves the range in which
-//! they were tested.
+//! they were tested. [`choose_sampled()`] tells these from windows of a long trace.
 //!
 //! ```
 //! use ssdtune_choose::{Candidate, Figure, Question, choose};
@@ -41,10 +41,12 @@
 
 mod choice;
 mod estimate;
+mod sampled;
 mod text;
 mod windows;
 
 pub use choice::{
     Candidate, Choice, ChooseError, FailedDrive, Question, Ranked, RealDrive, choose,
 };
-pub use estimate::{Difference, Estimate, Figure, Figures};
+pub use estimate::{Difference, Estimate, Figure, Figures, Times};
+pub use sampled::{Sampling, choose_sampled};

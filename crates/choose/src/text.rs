@@ -1,24 +1,18 @@
 //! A ranking as text for people.
 
 use crate::choice::{Choice, Ranked};
-use crate::estimate::{Difference, Estimate, Figure};
+use crate::estimate::{Difference, Estimate, Figure, Times};
 use crate::windows::WINDOWS_MIN;
+use ssdtune_experiment::sampled::SampledRun;
 use ssdtune_report::{Table, Text};
+use std::collections::BTreeMap;
 
 impl Choice {
     /// The table of drives, what is not decided, and what is not known of each.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
-        let Self { workload, by, requests, windows, preparation, ranked, failed, .. } = self;
-        let intervals = match *windows {
-            0..WINDOWS_MIN => "too few requests for intervals".to_owned(),
-            windows => format!("intervals of 95 % over {windows} windows"),
-        };
-        text.line(format_args!(
-            "{workload}: {requests} requests on drives that begin {}; the best {by} first, \
-             {intervals}",
-            preparation.start
-        ));
+        let Self { by, ranked, failed, .. } = self;
+        text.line(self.head());
         if !ranked.is_empty() {
             text.line("").table(self.table());
         }
@@ -27,6 +21,15 @@ impl Choice {
             if let Some(difference) = drive.against_first.get(*by) {
                 text.line(against(drive, &ranked[0], *by, &difference));
             }
+            if let Some(times) = drive.times_first.and_then(|own| own.get(*by)) {
+                text.line(in_times(drive, &ranked[0], *by, &times));
+            }
+        }
+        for (reason, drives) in self.no_intervals() {
+            text.line(format_args!("{}: {reason}", drives.join(", ")));
+        }
+        if self.sampled.is_some() && !ranked.is_empty() {
+            text.line("TBW is not told from windows: run the whole trace");
         }
         for drive in ranked {
             text.line(trust(drive));
@@ -38,6 +41,39 @@ impl Choice {
             text.line(format_args!("{}: {warning}", drives.join(", ")));
         }
         text
+    }
+
+    /// What was run, and what intervals are taken over.
+    fn head(&self) -> String {
+        let Self { workload, by, requests, windows, preparation, sampled, .. } = self;
+        let start = &preparation.start;
+        if let Some(SampledRun { requests, windows, kept, warm_up, measured, covered }) = sampled {
+            return format!(
+                "{workload}: {windows} of {kept} windows, {measured} requests measured in each \
+                 after {warm_up} that warm up, {:.3} % of {requests} requests, on drives that \
+                 begin {start}; the best {by} first, intervals of 95 %",
+                covered * 100.0
+            );
+        }
+        let intervals = match *windows {
+            0..WINDOWS_MIN => "too few requests for intervals".to_owned(),
+            windows => format!("intervals of 95 % over {windows} windows"),
+        };
+        format!(
+            "{workload}: {requests} requests on drives that begin {start}; the best {by} first, \
+             {intervals}"
+        )
+    }
+
+    /// Why windows tell no intervals, each reason with the drives that have it.
+    fn no_intervals(&self) -> BTreeMap<String, Vec<&str>> {
+        let mut all: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for drive in &self.ranked {
+            if let Some(reason) = drive.no_interval {
+                all.entry(reason.in_words()).or_default().push(&drive.drive);
+            }
+        }
+        all
     }
 
     fn table(&self) -> Table {
@@ -75,7 +111,11 @@ fn cell(figure: Figure, estimate: &Estimate) -> String {
     let (unit, _) = unit(figure);
     let value = number(estimate.value / unit);
     match estimate.high {
-        Some(high) => format!("{value} ±{}", number((high - estimate.value) / unit)),
+        // Intervals that windows tell are not symmetric: the larger side is told.
+        Some(high) => {
+            let below = estimate.low.map_or(0.0, |low| estimate.value - low);
+            format!("{value} ±{}", number((high - estimate.value).max(below) / unit))
+        }
         None => value,
     }
 }
@@ -105,6 +145,18 @@ fn against(drive: &Ranked, first: &Ranked, by: Figure, difference: &Difference) 
     let verdict = if difference.is_decided { "decided" } else { "undecided" };
     let value = signed(difference.value);
     format!("{} against {}: {by} {value}{sign} ({interval}): {verdict}", drive.drive, first.drive)
+}
+
+/// How many times the first drive's figure that of a drive is, and whether it is decided which is
+/// the larger.
+fn in_times(drive: &Ranked, first: &Ranked, by: Figure, times: &Times) -> String {
+    let interval = match times.low.zip(times.high) {
+        Some((low, high)) => format!("{low:.3} to {high:.3}"),
+        None => "no interval".to_owned(),
+    };
+    let verdict = if times.is_decided { "decided" } else { "undecided" };
+    let (value, drive, first) = (times.value, &drive.drive, &first.drive);
+    format!("{drive} against {first}: {by} x {value:.3} ({interval}): {verdict}")
 }
 
 /// How far a drive is to be trusted.

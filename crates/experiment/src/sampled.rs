@@ -17,9 +17,11 @@ mod report;
 mod tests;
 mod whole;
 
-pub use cells::{SampledCell, SampledCells, SampledDocument};
+pub use cells::{SampledCell, SampledCells, SampledDocument, SampledTraces};
 pub use compare::Comparison;
-pub use report::{Estimated, LATE_MAX, NoInterval, OpEstimates, SampledReport, SampledRun};
+pub use report::{
+    Estimated, LATE_MAX, NoInterval, OpEstimates, Reached, SampledReport, SampledRun,
+};
 
 use crate::error::SourceError;
 use crate::extents::Extents;
@@ -29,6 +31,7 @@ use crate::livepoints::{
 };
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
+use crate::source::is_pipe;
 use rayon::prelude::*;
 use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
@@ -56,6 +59,9 @@ pub struct WindowRun {
     pub latencies: Latencies,
     /// Those of reads and of writes.
     pub by_op: [Latencies; 2],
+    /// The latencies of reads and writes from their arrival at the host, where they may wait before
+    /// they enter the drive's queue.
+    pub since_arrival: Latencies,
     /// When requests were submitted.
     pub replay: Replay,
     /// What the flash did from the first request of the window, those that warm up included, to
@@ -71,6 +77,10 @@ pub struct WindowRun {
     /// How long the first measured request and the last one waited at the host before they entered
     /// the drive's queue, the smaller of the two, in nanoseconds; 0 in closed loops.
     pub waited_ns: f64,
+    /// How much longer the first measured request waited there than the request of the window that
+    /// waited least, since entering the queue takes time on some hosts; in nanoseconds, 0 in closed
+    /// loops.
+    pub first_waited_ns: f64,
     /// How long it took the drive, and for what: in closed loops its clock is told from that.
     pub timed: Timed,
     /// What the drive reports of all that it has done since it was restored: what was on its way
@@ -86,6 +96,14 @@ impl WindowRun {
     pub fn is_late(&self) -> bool {
         let mean = self.served.latency_ns / self.served.requests.max(1) as f64;
         mean > self.warm_up_ns || self.waited_ns > mean
+    }
+
+    /// Whether latencies from the arrival at the host may be too short there: the drive is late, or
+    /// the first measured request waits at the host for longer than requests take in the drive, so
+    /// that others may have waited before the window.
+    pub fn is_late_since_arrival(&self) -> bool {
+        let mean = self.served.latency_ns / self.served.requests.max(1) as f64;
+        self.is_late() || self.first_waited_ns > mean
     }
 
     /// Whether blocks were emptied: then what a window measures depends on how far the drive was in
@@ -109,8 +127,12 @@ pub struct FlashWork {
 }
 
 impl LivePoints {
-    /// Whether a path is that of a file which begins as one of live-points does.
+    /// Whether a path is that of a file which begins as one of live-points does. A pipe is none:
+    /// looking at it would take what it begins with.
     pub fn is_file(path: &Path) -> bool {
+        if is_pipe(path) {
+            return false;
+        }
         let mut head = [0; LIVE_POINTS_MAGIC.len()];
         let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
         read.is_ok() && head == LIVE_POINTS_MAGIC
@@ -299,10 +321,16 @@ fn serve_window(
     let timed = timed(window, replay, &completions, flash.host as f64 - coming);
     let end = window.requests.len() as u64 - u64::from(TAIL);
     let numbers = u64::from(window.warm_up)..end;
+    let measured = || completions.iter().filter(|done| numbers.contains(&done.number));
     let of = |op: Option<Op>| {
-        let own = completions.iter().filter(|done| numbers.contains(&done.number));
-        let own = own.filter(|done| op.is_none_or(|op| done.op == op));
+        let own = measured().filter(|done| op.is_none_or(|op| done.op == op));
         Latencies::new(own.map(|done| (done.completed - done.enqueued).0).collect())
+    };
+    let moving = measured().filter(|done| matches!(done.op, Op::Read | Op::Write));
+    let since_arrival = moving.map(|done| (done.completed - done.arrived).0).collect();
+    let waits = match replay {
+        Replay::Open => waits_ns(&completions, &numbers),
+        Replay::Closed(_) => [0.0; 2],
     };
     Ok(WindowRun {
         window: number,
@@ -310,6 +338,7 @@ fn serve_window(
         served: Replayed::of(&completions, numbers.clone()),
         latencies: of(None),
         by_op: [of(Some(Op::Read)), of(Some(Op::Write))],
+        since_arrival: Latencies::new(since_arrival),
         flash,
         timed,
         energy: (after.joules - before.joules, after.seconds - before.seconds),
@@ -320,19 +349,26 @@ fn serve_window(
             }
             _ => f64::INFINITY,
         },
-        waited_ns: match replay {
-            Replay::Open => waited_ns(&completions, &numbers),
+        waited_ns: waits[0].min(waits[1]),
+        first_waited_ns: match replay {
+            Replay::Open => waits[0] - least_wait_ns(&completions),
             Replay::Closed(_) => 0.0,
         },
         report: drive.report(),
     })
 }
 
-/// How long the first and the last of some requests waited at the host, the smaller of the two.
-fn waited_ns(completions: &[Completion], numbers: &std::ops::Range<u64>) -> f64 {
-    let ends = [numbers.start, numbers.end - 1];
-    let ends = completions.iter().filter(|done| ends.contains(&done.number));
-    let waits = ends.map(|done| (done.enqueued - done.arrived).0);
+/// How long the first and the last of some requests waited at the host.
+fn waits_ns(completions: &[Completion], numbers: &std::ops::Range<u64>) -> [f64; 2] {
+    [numbers.start, numbers.end - 1].map(|number| {
+        let found = completions.iter().find(|done| done.number == number);
+        found.map_or(0.0, |done| (done.enqueued - done.arrived).0 as f64)
+    })
+}
+
+/// How long the request waited at the host that waited least.
+fn least_wait_ns(completions: &[Completion]) -> f64 {
+    let waits = completions.iter().map(|done| (done.enqueued - done.arrived).0);
     waits.min().unwrap_or(0) as f64
 }
 

@@ -6,6 +6,7 @@
 //! 32 before it, of the same tenant and direction, ended, since those that are outstanding together
 //! end in any order; a workload is sequential if most of its requests are.
 
+use crate::livepoints::LivePoints;
 use crate::serve::{Observer, ObserverError};
 use ssdtune_model::{
     Calibrated, DeviceConfig, Direction, Nanos, SECTOR_BYTES, Sectors, TenantId, TestedLoad,
@@ -103,6 +104,28 @@ impl Load {
         let mean = all.total_latency_ns.as_ref().map(|latency| latency.mean / 1e9);
         self.outstanding = mean.zip(self.rate).map(|(seconds, rate)| seconds * rate);
         self
+    }
+
+    /// The load of a whole trace, as its windows tell it, on a drive whose requests take
+    /// `latency_ns` in the mean from their arrival at the host.
+    #[must_use]
+    pub fn of_windows(points: &LivePoints, replay: Replay, latency_ns: f64) -> Self {
+        let mut load = Self::default();
+        let requests = || points.windows.iter().flat_map(|window| &window.requests);
+        for request in requests() {
+            load.add(request.op, request.tenant, request.lba, request.sectors);
+        }
+        match replay {
+            Replay::Closed(depth) => load.closed = Some(depth.into()),
+            Replay::Open => {
+                let share = load.requests() as f64 / requests().count().max(1) as f64;
+                let all = (share * points.requests as f64).round() as u64;
+                let time = points.about.last.0.saturating_sub(points.about.first.0);
+                load.rate = rate(all, time as f64 / 1e9);
+                load.outstanding = load.rate.map(|rate| rate * latency_ns / 1e9);
+            }
+        }
+        load
     }
 
     fn add(&mut self, op: Op, tenant: TenantId, lba: Sectors, sectors: u32) {
@@ -271,11 +294,12 @@ fn sizes_in_words([low, high]: [u32; 2]) -> String {
     }
 }
 
-/// The sentence for people about a drive that is used outside of its tested range; `None` within
-/// it.
+/// The sentence for people about a drive that is used outside of its tested range, each of `outside`
+/// said once; `None` within it.
 pub fn outside_in_words(drive: &Calibrated, outside: &[String]) -> Option<String> {
     let name = &drive.provenance.drive;
-    let parts = outside.join("; ");
+    let each = outside.iter().enumerate().filter(|(at, one)| !outside[..*at].contains(one));
+    let parts = each.map(|(_, one)| one.as_str()).collect::<Vec<_>>().join("; ");
     (!outside.is_empty()).then(|| format!("outside of what {name} was tested at: {parts}"))
 }
 
@@ -306,6 +330,7 @@ fn rate(requests: u64, seconds: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::livepoints::{SampleOptions, Sampler};
     use ssdtune_model::Provenance;
 
     fn tested(direction: Direction, read_percent: f64) -> TestedLoad {
@@ -393,6 +418,29 @@ mod tests {
             said(&mixed, Replay::Closed(4), &drive(both(50.0))),
             "75 % reads (tested: 50 %)"
         );
+    }
+
+    /// Windows of a trace tell the load of the whole.
+    #[test]
+    fn windows_ask_for_what_the_whole_trace_asks_for() {
+        let mut all = requests(&[8; 6_000], Op::Read);
+        all.iter_mut().step_by(4).for_each(|request| request.op = Op::Write);
+        all.iter_mut().step_by(50).for_each(|request| request.op = Op::Flush);
+        let options =
+            SampleOptions { windows: 20, measured: 50, warm_up: 20, ..Default::default() };
+        let mut sampler = Sampler::new(options).unwrap();
+        all.iter().for_each(|request| sampler.push(request).unwrap());
+        let points = sampler.finish().unwrap();
+        let (told, whole) =
+            (Load::of_windows(&points, Replay::Open, 2e6), Load::of_requests(&all, Replay::Open));
+        let share = |load: &Load| load.read.requests as f64 / load.requests() as f64;
+        assert!((share(&told) - share(&whole)).abs() < 0.02);
+        let rate = (told.rate.unwrap(), whole.rate.unwrap());
+        assert!((rate.0 / rate.1 - 1.0).abs() < 0.01, "{rate:?}");
+        // Little's law: 2 ms each.
+        assert!((told.outstanding.unwrap() - 2e-3 * rate.0).abs() < 1e-9);
+        assert_eq!(Load::of_windows(&points, Replay::Closed(8), 2e6).closed, Some(8.0));
+        assert_eq!(told.read.sizes.keys().collect::<Vec<_>>(), [&8]);
     }
 
     #[test]

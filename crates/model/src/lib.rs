@@ -46,6 +46,7 @@ mod constraint;
 pub mod document;
 mod fault;
 mod geometry;
+pub mod given;
 pub mod ledger;
 mod mix;
 mod nearest;

@@ -4,31 +4,10 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::outside_in_words;
 use ssdtune_model::document::{self, Document};
+pub(crate) use ssdtune_model::given::Override;
 use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
 use ssdtune_model::{Calibrated, CheckedConfig, Constraints};
 use std::path::Path;
-
-/// A parameter and its value, as in `--set KEY=VALUE`.
-#[derive(Clone, Debug)]
-pub(crate) struct Override {
-    /// A key of the parameter catalogue or a tag of MQSim.
-    pub(crate) key: String,
-    /// The value as text.
-    pub(crate) value: String,
-}
-
-impl std::str::FromStr for Override {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
-            }
-            _ => Err("write KEY=VALUE, as in gc.threshold=0.1".to_owned()),
-        }
-    }
-}
 
 /// Flags that change a drive.
 #[derive(Clone, Debug, clap::Args)]

@@ -1,7 +1,7 @@
 //! The flags that every subcommand takes.
 
 use clap::{ArgAction, Args, ValueEnum};
-use std::ops::{Bound, RangeBounds, RangeInclusive};
+pub(crate) use ssdtune_model::given::{real, whole};
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]
@@ -48,36 +48,4 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
-}
-
-/// The parser of an option whose value is a whole number in a range. What it says of a wrong value
-/// is the range.
-pub(crate) fn whole<T: TryFrom<u64>>(
-    range: impl RangeBounds<u64>,
-) -> impl Fn(&str) -> Result<T, String> + Clone {
-    let least = match range.start_bound() {
-        Bound::Included(&least) => least,
-        Bound::Excluded(&below) => below.saturating_add(1),
-        Bound::Unbounded => 0,
-    };
-    let most = match range.end_bound() {
-        Bound::Included(&most) => most,
-        Bound::Excluded(&above) => above.saturating_sub(1),
-        Bound::Unbounded => u64::MAX,
-    };
-    move |text| {
-        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
-            u64::MAX => format!("write a whole number of at least {least}"),
-            _ => format!("write a whole number from {least} to {most}"),
-        })
-    }
-}
-
-/// The parser of an option whose value is a number in a range.
-pub(crate) fn real(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone {
-    move |text| {
-        let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| format!("write a number from {} to {}", range.start(), range.end()))
-    }
 }

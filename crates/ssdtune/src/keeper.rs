@@ -1,10 +1,10 @@
-//! What the commands that use a network of SSDKeeper share: reading its file, a note about its
-//! drive, and periods as flags give them.
+//! What the commands that use a network of SSDKeeper share: reading its file, and a note about its
+//! drive.
 
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_keeper::Policy;
-use ssdtune_model::{DeviceConfig, Nanos};
+use ssdtune_model::DeviceConfig;
 use std::path::Path;
 
 /// Reads a network's file.
@@ -21,10 +21,4 @@ pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: 
             policy.device, config.name
         ));
     }
-}
-
-/// Reads a period that is given in milliseconds.
-pub(crate) fn milliseconds(text: &str) -> Result<Nanos, String> {
-    let ms = text.parse().ok().filter(|ms: &f64| (0.001..=1e9).contains(ms));
-    ms.map(|ms| Nanos((ms * 1e6) as u64)).ok_or_else(|| "write milliseconds, 0.001 to 1e9".into())
 }

@@ -189,6 +189,12 @@ pub struct DenseSize {
 }
 
 impl Conversion {
+    /// Shares of a split as a user writes them, as in `70/20/10`. One that is no number becomes 0,
+    /// which is refused.
+    pub fn shares(text: &str) -> Vec<u32> {
+        text.split('/').map(|share| share.trim().parse().unwrap_or(0)).collect()
+    }
+
     /// Prepares the conversion and returns a source of the converted requests.
     ///
     /// `traces` opens the joined traces anew for each pass: one to number addresses, one to split,

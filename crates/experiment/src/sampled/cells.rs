@@ -55,6 +55,64 @@ pub struct SampledDocument {
     pub cells: Vec<SampledCell>,
 }
 
+/// Live-points of traces, those made last kept for further drives with pages of that size.
+#[derive(Clone, Debug)]
+pub struct SampledTraces {
+    options: SampleOptions,
+    kept: Option<(PointsOf, Arc<LivePoints>)>,
+}
+
+/// What live-points are of: a trace, pages of some size, and where the drive ends if addresses are
+/// folded there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PointsOf {
+    workload: String,
+    page_bytes: u32,
+    end: Option<u64>,
+}
+
+impl SampledTraces {
+    /// No traces yet; they will be sampled in this way.
+    pub fn new(options: SampleOptions) -> Self {
+        Self { options, kept: None }
+    }
+
+    /// The live-points of an experiment's trace: those of its file if it is one of live-points, or
+    /// those of a pass. `told` is called for every 65,536 requests that were passed.
+    ///
+    /// # Errors
+    /// As of [`Experiment::sample`], or the file of live-points cannot be read.
+    pub fn points(
+        &mut self,
+        experiment: &Experiment,
+        stop: &AtomicBool,
+        told: &dyn Fn(u64),
+    ) -> Result<Arc<LivePoints>, SampledError> {
+        let geometry = experiment.device.geometry();
+        // Folding addresses depends on where the drive ends.
+        let folded = experiment
+            .flows
+            .iter()
+            .any(|flow| matches!(flow.source.fit, Some(AddressFit::Wrap | AddressFit::InDrive)));
+        let own = PointsOf {
+            workload: experiment.workload(),
+            page_bytes: geometry.page_bytes,
+            end: folded.then(|| geometry.pages()),
+        };
+        if let Some((_, points)) = self.kept.as_ref().filter(|(of, _)| *of == own) {
+            return Ok(Arc::clone(points));
+        }
+        // Two traces need not be in memory at once.
+        self.kept = None;
+        let points = Arc::new(match experiment.flows.first().map(|flow| &flow.source.origin) {
+            Some(Origin::File(path)) if LivePoints::is_file(path) => LivePoints::read(path)?,
+            _ => experiment.sample(&self.options, stop, told)?,
+        });
+        self.kept = Some((own, Arc::clone(&points)));
+        Ok(points)
+    }
+}
+
 impl SampledCells {
     /// Samples each trace once for all drives with pages of one size, and serves its windows on
     /// every drive. `told` is called with the number of a cell and how many more of its requests
@@ -67,29 +125,16 @@ impl SampledCells {
         stop: &AtomicBool,
         told: &(dyn Fn(usize, u64) + Sync),
     ) -> Result<SampledDocument, SampledError> {
-        let mut kept: Option<(String, u32, Option<u64>, Arc<LivePoints>)> = None;
+        let mut traces = SampledTraces::new(self.options);
         let mut cells = Vec::new();
         for (cell, (experiment, settings)) in self.cells.iter().enumerate() {
-            let (workload, geometry) = (experiment.workload(), experiment.device.geometry());
-            // Folding addresses depends on where the drive ends.
-            let folded = experiment.flows.iter().any(|flow| {
-                matches!(flow.source.fit, Some(AddressFit::Wrap | AddressFit::InDrive))
-            });
-            let end = folded.then(|| experiment.device.geometry().pages());
-            let known = kept
-                .as_ref()
-                .filter(|own| (&own.0, own.1, own.2) == (&workload, geometry.page_bytes, end));
-            let points = match known {
-                Some(own) => Arc::clone(&own.3),
-                None => Arc::new(self.points(experiment, stop, &|more| told(cell, more))?),
-            };
+            let points = traces.points(experiment, stop, &|more| told(cell, more))?;
             let tell = |more: u64| told(cell, more);
             let report = experiment.run_sampled(&points, self.precision, stop, &tell)?;
-            kept = Some((workload.clone(), geometry.page_bytes, end, points));
             cells.push(SampledCell {
                 cell,
                 device: experiment.device.name.clone(),
-                workload,
+                workload: experiment.workload(),
                 settings: settings.clone(),
                 preparation: experiment.preparation.in_words(),
                 replay: experiment.flows[0].replay.to_string(),
@@ -97,19 +142,6 @@ impl SampledCells {
             });
         }
         Ok(SampledDocument { schema: SCHEMA, cells })
-    }
-
-    /// The live-points of an experiment's trace: those of its file if it is one of live-points.
-    fn points(
-        &self,
-        experiment: &Experiment,
-        stop: &AtomicBool,
-        told: &dyn Fn(u64),
-    ) -> Result<LivePoints, SampledError> {
-        match experiment.flows.first().map(|flow| &flow.source.origin) {
-            Some(Origin::File(path)) if LivePoints::is_file(path) => Ok(LivePoints::read(path)?),
-            _ => experiment.sample(&self.options, stop, told),
-        }
     }
 }
 

@@ -41,6 +41,22 @@ pub enum NoInterval {
 }
 
 impl NoInterval {
+    /// Why the windows of a drive tell no intervals, if they tell none. The windows of a trace must
+    /// have been drawn alike.
+    pub fn of(points: &LivePoints, runs: &[WindowRun]) -> Option<Self> {
+        let is_whole = || {
+            let reached = Reached::of(points, runs, |run| run.served.latency_ns);
+            reached.is_some_and(|own| own.chance * own.reach.covered >= 1.0)
+        };
+        match runs {
+            _ if runs.iter().any(WindowRun::collects) => Some(Self::Collection),
+            _ if late_share(runs) > LATE_MAX => Some(Self::Backlog),
+            _ if seconds_are_few(points, runs) => Some(Self::FewSeconds),
+            _ if runs.len() < WINDOWS_MIN && !is_whole() => Some(Self::FewWindows),
+            _ => None,
+        }
+    }
+
     /// The reason in words, and what to do.
     pub fn in_words(self) -> String {
         match self {
@@ -118,15 +134,7 @@ impl SampledReport {
     /// them have been. `None` if nothing was measured.
     pub fn of(points: &LivePoints, runs: &[WindowRun]) -> Option<Self> {
         let drawn = Drawn::of(points, runs)?;
-        let no_interval = match runs {
-            _ if runs.iter().any(WindowRun::collects) => Some(NoInterval::Collection),
-            _ if late_share(runs) > LATE_MAX => Some(NoInterval::Backlog),
-            _ if seconds_are_few(points, runs) => Some(NoInterval::FewSeconds),
-            _ if runs.len() < WINDOWS_MIN && drawn.chance * drawn.reach.covered < 1.0 => {
-                Some(NoInterval::FewWindows)
-            }
-            _ => None,
-        };
+        let no_interval = NoInterval::of(points, runs);
         let drawn = Drawn { has_intervals: no_interval.is_none(), ..drawn };
         let ratio = |below: &dyn Fn(&WindowRun) -> f64, above: &dyn Fn(&WindowRun) -> f64| {
             drawn.ratio(below, above)
@@ -233,25 +241,32 @@ fn late_share(runs: &[WindowRun]) -> f64 {
 /// The latencies of some kind of requests in a window.
 type LatenciesOf = fn(&WindowRun) -> &Latencies;
 
-/// Windows that were drawn alike.
-struct Drawn<'a> {
-    runs: &'a [WindowRun],
-    run: SampledRun,
+/// How far windows that were drawn alike tell of the whole trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    /// How they were served.
+    pub run: SampledRun,
     /// With what chance each was drawn from those that were kept.
-    chance: f64,
-    reach: Reach,
-    has_intervals: bool,
+    pub chance: f64,
+    /// What they leave out.
+    pub reach: Reach,
 }
 
-impl<'a> Drawn<'a> {
-    fn of(points: &LivePoints, runs: &'a [WindowRun]) -> Option<Self> {
+impl Reached {
+    /// How far these windows reach, where `size` says what each takes of what is to be told. `None`
+    /// without windows.
+    pub fn of(
+        points: &LivePoints,
+        runs: &[WindowRun],
+        size: impl Fn(&WindowRun) -> f64,
+    ) -> Option<Self> {
         let options = &points.options;
         let (windows, kept) = (runs.len(), points.windows.len());
         let share = |windows: usize| {
             let measured = windows as u64 * u64::from(options.measured);
             (measured as f64 / points.requests as f64).min(1.0)
         };
-        let sizes: Vec<f64> = runs.iter().map(|run| run.served.latency_ns).collect();
+        let sizes: Vec<f64> = runs.iter().map(size).collect();
         // What one window is of the whole trace.
         let seen = Population::new(&sizes, share(windows).max(f64::MIN_POSITIVE), SEED).ok()?;
         let run = SampledRun {
@@ -263,7 +278,23 @@ impl<'a> Drawn<'a> {
             covered: share(windows),
         };
         let reach = Reach { covered: share(kept), ..seen.sample(windows).reach };
-        let chance = windows as f64 / kept.max(1) as f64;
+        Some(Self { run, chance: windows as f64 / kept.max(1) as f64, reach })
+    }
+}
+
+/// Windows that were drawn alike.
+struct Drawn<'a> {
+    runs: &'a [WindowRun],
+    run: SampledRun,
+    chance: f64,
+    reach: Reach,
+    has_intervals: bool,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(points: &LivePoints, runs: &'a [WindowRun]) -> Option<Self> {
+        let Reached { run, chance, reach } =
+            Reached::of(points, runs, |run| run.served.latency_ns)?;
         Some(Self { runs, run, chance, reach, has_intervals: true })
     }
 

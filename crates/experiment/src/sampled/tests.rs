@@ -84,6 +84,52 @@ fn what_windows_say_is_what_a_whole_run_says() {
     }
 }
 
+/// A queue so short that requests wait at the host: latencies from their arrival hold that wait, as
+/// those of the whole run do.
+#[test]
+fn latencies_since_arrival_hold_what_requests_wait_at_the_host() {
+    let mut requests = database();
+    // Forty at once, and then time to serve them.
+    let each = (requests.last().unwrap().at.0 + 2_000_000_000) / REQUESTS as u64;
+    for (nth, request) in requests.iter_mut().enumerate() {
+        request.at = ssdtune_model::Nanos(each * (nth - nth % 40) as u64);
+    }
+    let points = points(&requests, 80);
+    let mut config = (*device()).clone();
+    (config.host.queue_depth, config.host.queue_fetch_size) = (4, 4);
+    let device = config.check().unwrap();
+    let preparation = Preparation::of(Start::Footprint, 1);
+    let task = WindowTask {
+        points: &points,
+        device: &device,
+        preparation: &preparation,
+        replay: Replay::Open,
+    };
+    let (stop, every) = (AtomicBool::new(false), (0..points.windows.len()).collect::<Vec<_>>());
+    let runs = WindowServer::new(task, &every, &stop).unwrap().serve(&every, &stop, &|_| {});
+    let runs = runs.unwrap();
+    let mut experiment =
+        Experiment::new(&device, RequestSource::of_requests("whole", requests), Replay::Open);
+    experiment.preparation = preparation.clone();
+    let options = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
+    let full = experiment.run(&options, &mut []).unwrap().total.all;
+    let mean = |of: fn(&WindowRun) -> &Latencies| {
+        let (sum, count) = runs
+            .iter()
+            .map(of)
+            .fold((0.0, 0), |(sum, count), own| (sum + own.sum(), count + own.len()));
+        sum / count as f64
+    };
+    let (total, inside) =
+        (full.total_latency_ns.unwrap().mean, full.device_latency_ns.unwrap().mean);
+    assert!(total > 1.5 * inside, "nothing waits: {total} {inside}");
+    let (told, told_inside) = (mean(|run| &run.since_arrival), mean(|run| &run.latencies));
+    assert!((told / total - 1.0).abs() < 0.1, "{told} {total}");
+    assert!((told_inside / inside - 1.0).abs() < 0.1, "{told_inside} {inside}");
+    let late = WindowRun { first_waited_ns: 1e15, ..runs[0].clone() };
+    assert!(late.is_late_since_arrival() && !late.is_late());
+}
+
 #[test]
 fn threads_change_nothing_and_windows_of_a_part_are_those_of_all() {
     let points = points(&database(), 48);

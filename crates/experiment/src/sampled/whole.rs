@@ -127,7 +127,11 @@ impl Experiment {
         }
     }
 
-    fn check_sampled(&self) -> Result<(), SampledError> {
+    /// Checks that its drive can be restored at windows of its flow.
+    ///
+    /// # Errors
+    /// There are several flows, or the drive begins otherwise than windows can be restored.
+    pub fn check_sampled(&self) -> Result<(), SampledError> {
         if self.flows.len() != 1 || self.tenants.len() != 1 {
             return Err(SampledError::Flows { flows: self.flows.len().max(self.tenants.len()) });
         }

@@ -13,8 +13,10 @@ use super::features::{Characteristics, Features};
 use super::point::{Load, Point};
 use super::regressor::{FitError, Regressor};
 use super::results::ResultsSource;
+use super::simulated_drive::MeasureSettings;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::{ModelFile, ModelFileError, Version, metrics};
+use ssdtune_model::DeviceConfig;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -275,6 +277,16 @@ impl BlackBoxModel {
             (false, None) => Err(LoopError::NoDepth),
             (true, None) | (false, Some(_)) => Ok(()),
         }
+    }
+
+    /// What is to be said if the model is of another drive than this one, as it is configured.
+    pub fn other_drive(&self, config: &DeviceConfig, settings: &MeasureSettings) -> Option<String> {
+        let asked = ResultsSource::simulated(config, String::new(), settings.clone(), &[]);
+        let own = &self.provenance.source;
+        (asked.device_digest() != own.device_digest()).then(|| {
+            let (model, drive) = (own.device(), &config.name);
+            format!("the model is of {model}, whose configuration is not that of {drive}")
+        })
     }
 
     /// The characteristics by which the model knows a point. In an open loop `rate_iops` requests

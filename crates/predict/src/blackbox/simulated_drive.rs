@@ -168,7 +168,7 @@ impl MeasureSettings {
     }
 
     /// How a drive is prepared; `seed` decides where its pages lie.
-    fn preparation(&self, seed: u64) -> Preparation {
+    pub(super) fn preparation(&self, seed: u64) -> Preparation {
         let ages = self.ages.iter().map(|age| age.0).collect();
         Preparation { start: self.start.0.clone(), ages, erases: self.erases, seed }
     }

@@ -2,7 +2,7 @@
 
 use super::fit::FitReport;
 use super::model::{BlackBoxModel, Estimate, Prediction, Target};
-use super::windows::WindowsReport;
+use super::windows::{Restored, WindowCheck, WindowsReport};
 use ssdtune_report::{Table, Text};
 
 impl FitReport {
@@ -64,7 +64,7 @@ impl WindowsReport {
                 latency(line.latency_ns),
                 latency(line.strong_ns),
                 latency(line.tree_ns),
-                if line.warnings > 0 { "outside training" } else { "" }.to_owned(),
+                line.notes(),
             ]);
         }
         let mut text = Text::from(table);
@@ -79,7 +79,35 @@ impl WindowsReport {
             100.0 * self.inside_intervals,
             self.outside_training
         ));
+        let restored = || self.lines.iter().filter_map(|line| line.restored);
+        let collect = restored().filter(|own| own.collects).count();
+        let late = restored().filter(|own| own.is_late).count();
+        if collect > 0 {
+            text.line(format_args!(
+                "{collect} windows collect, where a restored drive has been 1 to 8 % off"
+            ));
+        }
+        if late > 0 {
+            text.line(format_args!(
+                "{late} windows are late: requests may have waited before them, which the \
+                 simulated figures leave out"
+            ));
+        }
         text
+    }
+}
+
+impl WindowCheck {
+    /// What must be known before its line is believed.
+    fn notes(&self) -> String {
+        let restored = |is: fn(&Restored) -> bool| self.restored.as_ref().is_some_and(is);
+        let notes = [
+            (self.warnings > 0, "outside training"),
+            (restored(|own| own.collects), "collects"),
+            (restored(|own| own.is_late), "late"),
+        ];
+        let said: Vec<&str> = notes.iter().filter(|own| own.0).map(|own| own.1).collect();
+        said.join(", ")
     }
 }
 
@@ -107,6 +135,15 @@ impl BlackBoxModel {
 }
 
 impl Prediction {
+    /// Of all warnings, one for each characteristic.
+    pub fn examples(predictions: &[Self]) -> Vec<&str> {
+        let all = predictions.iter().flat_map(|one| &one.warnings);
+        let mut warnings: Vec<&str> = all.map(String::as_str).collect();
+        warnings.sort_unstable();
+        warnings.dedup_by_key(|warning| warning.split(" = ").next());
+        warnings
+    }
+
     /// Predictions of windows, in their order, as a table.
     pub fn table(predictions: &[Self]) -> Table {
         let headings = ["window", "writes", "latency", "9 in 10", "IOPS", "bandwidth", ""];

@@ -5,12 +5,20 @@
 //! fixed number of requests is outstanding (closed loop), or requests arrive at their own times
 //! (open loop). The first third of a window is not counted. Addresses beyond the end of the drive
 //! are folded back. Trims and flushes are left out.
+//!
+//! [`check_restored`] compares on windows from all over a trace instead, each on a drive whose
+//! caches hold what they hold there.
+
+mod restored;
+
+pub use restored::{Restored, Windows, check_restored};
 
 use super::features::Characteristics;
 use super::model::BlackBoxModel;
 use super::simulated_drive::{MeasureError, Performance, SimulatedDrive};
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_experiment::sampled::SampledError;
 use ssdtune_learn::metrics::{ErrorReport, MetricsError};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, Source, TenantId, TraceError};
@@ -105,17 +113,29 @@ impl Window {
     ) -> Result<Option<WindowCheck>, MeasureError> {
         let Some(workload) = self.characteristics(depth) else { return Ok(None) };
         let measured = self.measure(drive, depth)?;
-        let predicted = model.predict(&workload);
+        Ok(Some(self.beside(model, &workload, measured.latency_ns, None)))
+    }
+
+    /// What a model says beside the latency that was measured.
+    fn beside(
+        &self,
+        model: &BlackBoxModel,
+        workload: &Characteristics,
+        latency_ns: f64,
+        restored: Option<Restored>,
+    ) -> WindowCheck {
+        let predicted = model.predict(workload);
         let (strong, tree) = (predicted.strong[0], predicted.tree[0]);
-        Ok(Some(WindowCheck {
+        WindowCheck {
             trace: self.trace.clone(),
             window: self.number,
-            latency_ns: measured.latency_ns,
+            latency_ns,
             strong_ns: strong.value,
             tree_ns: tree.value,
-            inside_interval: (strong.low..=strong.high).contains(&measured.latency_ns),
+            inside_interval: (strong.low..=strong.high).contains(&latency_ns),
             warnings: predicted.warnings.len(),
-        }))
+            restored,
+        }
     }
 }
 
@@ -136,6 +156,9 @@ pub struct WindowCheck {
     pub inside_interval: bool,
     /// How many characteristics are outside of what the model was trained on.
     pub warnings: usize,
+    /// What must be known of it, if its drive was restored.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
 }
 
 /// How good a model is on windows of real traces.
@@ -161,38 +184,60 @@ pub enum CheckError {
     /// A window could not be measured.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// Windows of a trace cannot be kept or served.
+    #[error(transparent)]
+    Sampled(SampledError),
+    /// The drive begins otherwise than windows can be restored.
+    #[error(
+        "--start {start}: a drive is restored at a window from --start sequential[:SHARE] or \
+         steady[:SHARE] only; leave --sample away for others"
+    )]
+    Start {
+        /// How it begins.
+        start: String,
+    },
     /// There is nothing to compare.
     #[error("no windows to compare: {0}")]
     Nothing(#[from] MetricsError),
 }
 
-/// Compares a model with the simulator on windows of traces, on all threads of rayon's pool.
+/// Compares a model with the simulator on windows of traces, on all threads of rayon's pool. A
+/// window whose requests all come at one time has no rate and is left out.
 ///
 /// # Errors
-/// The drive cannot be simulated, has no room, the caller stopped it, or no window has a rate.
+/// The drive cannot be simulated, has no room, or the caller stopped it.
 pub fn check(
     model: &BlackBoxModel,
     drive: &SimulatedDrive,
     windows: &[Window],
     depth: Option<u32>,
-) -> Result<WindowsReport, CheckError> {
+) -> Result<Vec<WindowCheck>, CheckError> {
     let found: Result<Vec<Option<WindowCheck>>, MeasureError> =
         windows.par_iter().map(|window| window.check(model, drive, depth)).collect();
-    let lines: Vec<WindowCheck> = found?.into_iter().flatten().collect();
-    let truths: Vec<f64> = lines.iter().map(|line| line.latency_ns).collect();
-    let errors = |pick: fn(&WindowCheck) -> f64| {
-        let predicted: Vec<f64> = lines.iter().map(pick).collect();
-        ErrorReport::new(&truths, &predicted)
-    };
-    let inside = lines.iter().filter(|line| line.inside_interval).count();
-    Ok(WindowsReport {
-        windows: lines.len(),
-        stronger: errors(|line| line.strong_ns)?,
-        tree: errors(|line| line.tree_ns)?,
-        inside_intervals: inside as f64 / lines.len() as f64,
-        outside_training: lines.iter().filter(|line| line.warnings > 0).count(),
-        lines,
-    })
+    Ok(found?.into_iter().flatten().collect())
+}
+
+impl WindowsReport {
+    /// How good a model is on windows that were compared.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(lines: Vec<WindowCheck>) -> Result<Self, CheckError> {
+        let truths: Vec<f64> = lines.iter().map(|line| line.latency_ns).collect();
+        let errors = |pick: fn(&WindowCheck) -> f64| {
+            let predicted: Vec<f64> = lines.iter().map(pick).collect();
+            ErrorReport::new(&truths, &predicted)
+        };
+        let inside = lines.iter().filter(|line| line.inside_interval).count();
+        Ok(Self {
+            windows: lines.len(),
+            stronger: errors(|line| line.strong_ns)?,
+            tree: errors(|line| line.tree_ns)?,
+            inside_intervals: inside as f64 / lines.len() as f64,
+            outside_training: lines.iter().filter(|line| line.warnings > 0).count(),
+            lines,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 use crate::context::{Context, Level};
 use crate::device::{self, Overrides};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
-use crate::models::load_model;
+use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
 use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
-use ssdtune_choose::{Candidate, Figure, Question, choose};
+use ssdtune_choose::{Candidate, ChooseError, Figure, Question, Sampling, choose, choose_sampled};
+use ssdtune_experiment::livepoints::{LivePoints, SampleOptions};
 use ssdtune_experiment::{FlowSet, Origin, RequestSource};
 use ssdtune_model::presets;
 use ssdtune_sim::Replay;
-use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Devices, Format, ReadOptions};
 use std::path::PathBuf;
 
@@ -22,6 +22,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("start", |start| start.default_value("steady")))]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload"])))]
+#[command(after_help = "Example:\n  ssdtune choose --trace long.csv intel-750 z-ssd --sample \
+    --start footprint --fit-addresses compact")]
 pub(crate) struct Args {
     /// Drives to rank: presets, TOML files, or MQSim's ssdconfig.xml. Default: all presets that are
     /// calibrated to real drives.
@@ -67,6 +69,17 @@ pub(crate) struct Args {
     /// twice as many.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(5..=200))]
     windows: usize,
+
+    /// Serve windows from all over the trace instead of the whole, on drives that are restored
+    /// before each, and rank by what they tell of the whole (docs/sampling.md). A trace that
+    /// `ssdtune trace sample` has written is taken so without this flag.
+    #[arg(long, conflicts_with = "windows")]
+    sample: bool,
+
+    /// With --sample: serve no more windows than it takes to know the mean latency of every drive
+    /// as well as this, as a share of it: 0.02 is 2 %. Default: all windows.
+    #[arg(long, value_name = "SHARE", requires = "sample", value_parser = real(0.001..=1.0))]
+    precision: Option<f64>,
 }
 
 /// Runs the workload on every drive and prints the ranking.
@@ -91,9 +104,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let deferred = Deferred::new();
     let progress = Progress::new(drives.len(), context.level() > Level::Quiet);
     let tell = |drive: usize, done: f64, requests: u64| progress.cell(drive, done, requests);
-    let choice = context.pool()?.install(|| choose(&drives, &question, deferred.flag(), &tell));
+    let sampling = args.sampling(context);
+    let choice = context.pool()?.install(|| match &sampling {
+        Some(own) => choose_sampled(&drives, &question, own, deferred.flag(), &tell),
+        None => choose(&drives, &question, deferred.flag(), &tell),
+    });
     progress.finish();
-    let choice = choice.map_err(|_| Failure::Interrupted)?;
+    let choice = choice.map_err(|error| match error {
+        ChooseError::Interrupted => Failure::Interrupted,
+        error => Failure::usage(error),
+    })?;
     context.show(&choice, choice.text())?;
     let Some(first) = choice.failed.first() else { return Ok(()) };
     let error = anyhow!("{}: {}", first.drive, first.error);
@@ -101,6 +121,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 }
 
 impl Args {
+    /// How the trace is sampled, if it is.
+    fn sampling(&self, context: &Context) -> Option<Sampling> {
+        let holds_windows = self.trace.as_deref().is_some_and(LivePoints::is_file);
+        let seed = context.seed().unwrap_or(1);
+        let options = SampleOptions { seed, ..SampleOptions::default() };
+        (self.sample || holds_windows).then_some(Sampling { options, precision: self.precision })
+    }
+
     fn question(&self, context: &Context) -> Outcome<Question> {
         let source = match (&self.trace, &self.workload) {
             (Some(path), _) => {
@@ -111,9 +139,7 @@ impl Args {
                 RequestSource::new(Origin::File(path.clone()), read)
             }
             (None, name) => {
-                let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };
-                let model = load_model(name.as_deref().unwrap_or_default())?;
-                RequestSource::of_model(model, seed, 1_000_000)
+                models::source(name.as_deref().unwrap_or_default(), 1_000_000, context)?
             }
         };
         let (limit, fit) = (self.requests.or(source.limit), self.fit_addresses.map(Into::into));
@@ -123,7 +149,9 @@ impl Args {
             None => FlowSet::of_model(source, self.replay).map_err(Failure::usage)?,
         };
         flows.keep_pipes().map_err(Failure::input)?;
-        flows.keep_short_traces().map_err(Failure::input)?;
+        if self.sampling(context).is_none() {
+            flows.keep_short_traces().map_err(Failure::input)?;
+        }
         let preparation = self.preparation.preparation(0)?;
         Ok(Question { flows, preparation, by: self.by, windows: self.windows })
     }

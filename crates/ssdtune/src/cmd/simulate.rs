@@ -240,12 +240,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<RunResult>>());
     progress.finish();
     let interrupted = deferred.flag().load(Ordering::Relaxed);
-    let outside: Vec<&String> =
-        results.iter().flat_map(|cell| &cell.outside_tested_range).flatten().collect();
     if let Some(real) = cells.first().and_then(|cell| cell.calibrated.as_ref()) {
-        let each = outside.iter().enumerate().filter(|(at, one)| !outside[..*at].contains(one));
-        let each: Vec<String> = each.map(|(_, one)| (*one).clone()).collect();
-        device::note_outside(real, &each, context);
+        let outside = results.iter().flat_map(|cell| cell.outside_tested_range.iter().flatten());
+        device::note_outside(real, &outside.cloned().collect::<Vec<_>>(), context);
     }
     print(results, interrupted, context)
 }

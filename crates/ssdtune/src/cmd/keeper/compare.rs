@@ -5,8 +5,8 @@ use super::DriveArgs;
 use crate::context::Context;
 use crate::global::whole;
 use crate::interrupt::Deferred;
-use crate::keeper::{milliseconds, note_other_drive, read_policy};
-use crate::models::load_model;
+use crate::keeper::{note_other_drive, read_policy};
+use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
@@ -14,8 +14,7 @@ use serde::Serialize;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
 use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
 use ssdtune_keeper::{CompareError, CompareOptions, Comparison, PlanRunner};
-use ssdtune_model::{CheckedConfig, Nanos};
-use ssdtune_trace::workload::Seed;
+use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
 
 /// Arguments of `keeper compare`.
@@ -66,7 +65,7 @@ pub(crate) struct Args {
 
     /// The period T, in milliseconds, after which the allocator decides; unless given, the one that
     /// the network was trained for.
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", value_parser = given::milliseconds)]
     collect_ms: Option<Nanos>,
 
     /// Also decide again after every period, if a strategy promises this much over the one in
@@ -161,8 +160,7 @@ fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
         Ok(RequestSource { fit: Some(AddressFit::Compact), ..file })
     });
     let models = args.workload.iter().map(|name| {
-        let seed = Seed { index: context.seed().unwrap_or(0), ..Seed::default() };
-        let model = RequestSource::of_model(load_model(name)?, seed, args.requests);
+        let model = models::source(name, args.requests, context)?;
         Ok(RequestSource { fit: Some(AddressFit::Wrap), ..model })
     });
     traces.chain(models).collect()

@@ -3,11 +3,10 @@
 use super::simulation_failure;
 use crate::context::Context;
 use crate::global::{real, whole};
-use crate::keeper::milliseconds;
 use crate::outcome::Outcome;
 use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::{MixSimulator, SimulationSettings};
-use ssdtune_model::{CheckedConfig, Nanos};
+use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::sync::atomic::AtomicBool;
 
 /// How mixes are measured.
@@ -46,7 +45,7 @@ pub(super) struct SettingsArgs {
     bursty: f64,
 
     /// The period T, in milliseconds, from whose requests the features are computed.
-    #[arg(long, value_name = "MS", default_value = "1000", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", default_value = "1000", value_parser = given::milliseconds)]
     collect_ms: Nanos,
 
     /// Flash pages a second at which intensity level 20 ends. Unless given it is measured: 90 % of

@@ -5,6 +5,7 @@ use crate::global::whole;
 use crate::outcome::{Failure, InFile, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{ReadArgs, warn_of};
+use ssdtune_experiment::{Origin, RequestSource, is_pipe};
 use ssdtune_predict::blackbox::grid;
 use ssdtune_predict::blackbox::windows::{WINDOW_REQUESTS, Window};
 use ssdtune_predict::blackbox::{
@@ -103,6 +104,20 @@ pub(super) struct WindowArgs {
 }
 
 impl WindowArgs {
+    /// A trace, not yet opened.
+    pub(super) fn source(&self, path: &Path, context: &Context) -> Outcome<RequestSource> {
+        Ok(RequestSource::new(Origin::File(path.to_owned()), self.read.options(context)?))
+    }
+
+    /// The number of windows of a trace that can be read again; 1 of a pipe.
+    pub(super) fn count(&self, path: &Path, context: &Context) -> Outcome<usize> {
+        if is_pipe(path) {
+            return Ok(1);
+        }
+        let mut source = self.read.open(path, context)?.source;
+        Window::cut("", source.as_mut(), self.window as usize, &mut drop).map_err(Failure::input)
+    }
+
     /// Hands out the windows of a trace.
     pub(super) fn windows(
         &self,

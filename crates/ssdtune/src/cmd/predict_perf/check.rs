@@ -5,13 +5,18 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_predict::blackbox::windows::{CheckError, Window, check};
-use ssdtune_predict::blackbox::{ResultsSource, SimulatedDrive};
+use ssdtune_experiment::livepoints::LivePoints;
+use ssdtune_predict::blackbox::SimulatedDrive;
+use ssdtune_predict::blackbox::windows::{
+    CheckError, Window, Windows, WindowsReport, check, check_restored,
+};
 use ssdtune_trace::note_held;
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ssdtune predict-perf check --model z-ssd.model.json --device \
+    z-ssd --trace long.csv --depth 16 --sample")]
 pub(crate) struct Args {
     #[command(flatten)]
     model: ModelArg,
@@ -36,6 +41,12 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     windows: u32,
 
+    /// Take windows of the whole trace in memory that does not grow with it, each on a drive whose
+    /// caches hold what they hold there (docs/sampling.md). Files that `ssdtune trace sample` has
+    /// written are taken so without this flag, with windows of their own length.
+    #[arg(long)]
+    sample: bool,
+
     #[command(flatten)]
     measure: MeasureArgs,
 
@@ -49,30 +60,42 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     model.check_depth(args.depth).map_err(Failure::usage)?;
     let config = device::load_checked(&args.device, &args.overrides, context)?;
     let settings = args.measure.settings(context)?;
-    let asked = ResultsSource::simulated(&config, String::new(), settings.clone(), &[]);
-    let modelled = &model.provenance.source;
-    if asked.device_digest() != modelled.device_digest() {
-        context.warn(format_args!(
-            "the model is of {}, whose configuration is not that of {}",
-            modelled.device(),
-            config.name
-        ));
-    }
+    model.other_drive(&config, &settings).iter().for_each(|note| context.warn(note));
+    let most = args.windows as usize;
+    let is_sampled = |path: &&PathBuf| args.sample || LivePoints::is_file(path);
+    let (sampled, cut): (Vec<&PathBuf>, Vec<&PathBuf>) = args.trace.iter().partition(is_sampled);
     let mut windows = Vec::new();
-    for path in &args.trace {
+    for path in cut {
+        // Only those that are compared are held.
+        let step = args.window.count(path, context)?.div_ceil(most).max(1);
         let mut all = Vec::new();
         args.window.windows(path, context, |window| {
-            note_held(window.requests.len());
-            all.push(window);
+            if (window.number - 1).is_multiple_of(step) {
+                note_held(window.requests.len());
+                all.push(window);
+            }
         })?;
-        windows.extend(Window::thin_out(all, args.windows as usize));
+        windows.extend(Window::thin_out(all, most));
     }
     let deferred = Deferred::new();
     let drive = SimulatedDrive { config: &config, settings, stop: deferred.flag() };
     let compare = || check(&model, &drive, &windows, args.depth);
-    let report = context.pool()?.install(compare).map_err(|error| match error {
-        CheckError::Measure(error) => measure_failure(error),
-        CheckError::Nothing(_) => Failure::input(error),
-    })?;
+    let mut lines = context.pool()?.install(compare).map_err(failure)?;
+    let (length, seed) = (args.window.window, context.seed().unwrap_or(1));
+    for path in sampled {
+        let (source, windows) =
+            (args.window.source(path, context)?, Windows { most, length, seed });
+        let compare = || check_restored(&model, &drive, source, windows, args.depth);
+        lines.extend(context.pool()?.install(compare).map_err(failure)?);
+    }
+    let report = WindowsReport::of(lines).map_err(failure)?;
     context.show(&report, report.text())
+}
+
+fn failure(error: CheckError) -> Failure {
+    match error {
+        CheckError::Measure(error) => measure_failure(error),
+        CheckError::Start { .. } => Failure::usage(error),
+        CheckError::Sampled(_) | CheckError::Nothing(_) => Failure::input(error),
+    }
 }

@@ -73,10 +73,7 @@ fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -
     }
     context.show(&predictions, Prediction::table(&predictions))?;
     if !context.json() {
-        let mut warnings: Vec<&String> = predictions.iter().flat_map(|one| &one.warnings).collect();
-        warnings.sort();
-        // One example for each characteristic.
-        warnings.dedup_by_key(|warning| warning.split(" = ").next());
+        let warnings = Prediction::examples(&predictions);
         warnings.iter().for_each(|warning| context.warn(format_args!("for example, {warning}")));
     }
     Ok(())

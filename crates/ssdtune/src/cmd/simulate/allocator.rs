@@ -1,10 +1,10 @@
 //! `--allocator`: SSDKeeper, which gives channels to the tenants while the drive runs.
 
-use crate::keeper::{milliseconds, read_policy};
+use crate::keeper::read_policy;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_keeper::{Policy, Repeat};
-use ssdtune_model::Nanos;
+use ssdtune_model::{Nanos, given};
 use std::path::PathBuf;
 
 /// Flags of the allocator.
@@ -17,7 +17,7 @@ pub(crate) struct AllocatorArgs {
 
     /// Milliseconds of simulated time after which the allocator decides. Default: the period that
     /// the network was trained for.
-    #[arg(long, value_name = "MS", value_parser = milliseconds, requires = "allocator")]
+    #[arg(long, value_name = "MS", value_parser = given::milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 
     /// Let the allocator decide again after each further --collect-ms. It switches to another

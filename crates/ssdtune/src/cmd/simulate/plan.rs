@@ -5,7 +5,7 @@ use super::allocator::Keeper;
 use crate::context::Context;
 use crate::device;
 use crate::keeper::note_other_drive;
-use crate::models::load_model;
+use crate::models;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
@@ -15,7 +15,6 @@ use ssdtune_experiment::{
 };
 use ssdtune_model::{Calibrated, DeviceConfig};
 use ssdtune_mqsim::pair;
-use ssdtune_trace::workload::Seed;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,9 +147,7 @@ fn mqsim_sets(
 
 fn own_sets(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Vec<FlowSet>> {
     if let Some(name) = &args.workload {
-        let index = context.seed().unwrap_or(0);
-        let seed = Seed { index, ..Seed::default() };
-        let mut source = RequestSource::of_model(load_model(name)?, seed, MODEL_REQUESTS);
+        let mut source = models::source(name, MODEL_REQUESTS, context)?;
         source = RequestSource { limit: args.requests.or(source.limit), ..tuned(source, args) };
         return Ok(vec![FlowSet::of_model(source, args.replay).map_err(Failure::usage)?]);
     }

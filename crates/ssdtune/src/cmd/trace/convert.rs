@@ -166,10 +166,6 @@ impl Args {
                 return Err(Failure::usage(anyhow!("--remap modulo needs --capacity")));
             }
         };
-        // A share that is no number becomes 0, which is refused.
-        let shares = |text: &String| {
-            text.split('/').map(|share| share.trim().parse().unwrap_or(0)).collect()
-        };
         Ok(Conversion {
             dedupe: self.select.dedupe,
             filter: self.select.filter(),
@@ -177,7 +173,7 @@ impl Args {
             clip_gaps: self.clip_gaps,
             time_scale: self.scale_time,
             remap,
-            split: self.split.as_ref().map(shares),
+            split: self.split.as_deref().map(Conversion::shares),
         })
     }
 
