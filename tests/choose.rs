@@ -5,7 +5,7 @@ use crate::support::{Scratch, document, ssdtune};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A drive that is made in milliseconds, with reads of this many nanoseconds.
 fn drive(scratch: &Scratch, name: &str, read_ns: u32, more: &str) -> PathBuf {
@@ -88,6 +88,75 @@ fn drives_are_ranked_with_intervals_and_what_was_tested() {
     let mean = report["cells"][0]["report"]["total"]["all"]["total_latency_ns"]["mean"].as_f64();
     let own = last["figures"]["latency_ns_mean"]["value"].as_f64();
     assert!((own.unwrap() / mean.unwrap() - 1.0).abs() < 1e-9);
+}
+
+/// Live-points of a model's requests, and the trace.
+fn windows(scratch: &Scratch) -> [PathBuf; 2] {
+    let [trace, points] = ["long.ssdt", "long.points"].map(|name| scratch.path(name));
+    let mut generate = ssdtune();
+    generate.args(["trace", "generate", "websearch", "-n", "16000", "-q", "-o"]).arg(&trace);
+    generate.assert().success();
+    let mut sample = ssdtune();
+    sample.args(["trace", "sample", "--windows", "100", "--warm-up", "50", "--measured", "80"]);
+    let more = ["--page-bytes", "8KiB", "--compact", "-q", "-o"];
+    sample.args(more).arg(&points).arg(&trace).assert().success();
+    [trace, points]
+}
+
+#[test]
+fn windows_of_a_long_trace_rank_drives_as_the_whole_does() {
+    let scratch = Scratch::new();
+    let [trace, points] = windows(&scratch);
+    let slow = drive(&scratch, "slow.toml", 180_000, "");
+    let fast = drive(&scratch, "fast.toml", 30_000, TABLE);
+    let twin = drive(&scratch, "twin.toml", 30_000, "");
+    let asked = |file: &Path, start: &str, more: &[&str]| {
+        let mut command = ssdtune();
+        command.args(["choose", "--start", start, "--fit-addresses", "compact", "--trace"]);
+        command.arg(file).args([&slow, &fast, &twin]).args(more);
+        command
+    };
+    let told = document(&mut asked(&points, "footprint", &[]));
+    assert_eq!(told, document(&mut asked(&points, "footprint", &["--sample", "--threads", "1"])));
+    let whole = document(&mut asked(&trace, "footprint", &[]));
+    assert!(whole.get("sampled").is_none() && whole["ranked"][0].get("times_first").is_none());
+    assert!(told["sampled"]["windows"].as_u64() >= Some(50), "{}", told["sampled"]);
+    for (own, whole) in [0, 1, 2].map(|at| (&told["ranked"][at], &whole["ranked"][at])) {
+        assert_eq!(own["drive"], whole["drive"]);
+        let mean = &own["figures"]["latency_ns_mean"];
+        let [low, high] = ["low", "high"].map(|end| mean[end].as_f64().unwrap());
+        let truth = whole["figures"]["latency_ns_mean"]["value"].as_f64().unwrap();
+        assert!(0.98 * low <= truth && truth <= 1.02 * high, "{truth}: {mean}");
+        assert!(own["figures"]["terabytes_written"].is_null());
+    }
+    let done = asked(&points, "footprint", &[]).assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    for part in [
+        "80 requests measured in each after 50 that warm up",
+        "TBW is not told from windows: run the whole trace",
+        "outside of what Real 256GB was tested at: ",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    let verdict = |drive: &str, end: &str| {
+        let line = said.lines().find(|line| line.contains(&format!("{drive} against"))).unwrap();
+        assert!(line.ends_with(end), "{line}");
+    };
+    verdict("slow.toml", "): decided");
+    verdict("twin.toml", ": undecided");
+    // Few windows of the usual length decide nothing.
+    let few = asked(&trace, "footprint", &["--sample"]).assert().success();
+    let reason = predicate::str::contains("no intervals: fewer than 40 windows");
+    few.stdout(reason.and(predicate::str::contains("(no interval): undecided")));
+    for (start, more, code, words) in [
+        ("empty", &[][..], 2, "--start empty: a window begins on"),
+        ("footprint", &["--by", "endurance"], 2, "windows do not tell it"),
+        ("footprint", &["--sample", "--windows", "30"], 2, "cannot be used with"),
+        ("footprint", &["--precision", "0.02"], 2, "--sample"),
+    ] {
+        let failed = asked(&points, start, more).assert().code(code);
+        failed.stderr(predicate::str::contains(words));
+    }
 }
 
 #[test]

@@ -51,6 +51,10 @@ fn what_streams_a_trace_needs_little_memory() {
     let simulated = if is_long() { REQUESTS } else { 200_000 };
     let simulate = "simulate --trace big.ssdt --device haml --set bus.channels=2 --set \
                     flash.blocks_per_plane=256 --fit-addresses wrap --requests";
+    let check = format!(
+        "predict-perf check --model {model} --depth 8 --windows 4 --trace big.ssdt --device haml \
+         --set bus.channels=2 --set flash.blocks_per_plane=256"
+    );
     for (kib, words) in [
         (STREAMED_KIB, "trace info big.ssdt"),
         (STREAMED_KIB, "trace convert big.ssdt -o out.csv.zst --force"),
@@ -61,6 +65,9 @@ fn what_streams_a_trace_needs_little_memory() {
         (SIMULATED_KIB, &format!("{simulate} {simulated} --start empty --replay closed:8")),
         // A drive that holds what the trace touches takes memory for that, not for the requests.
         (SIMULATED_KIB, &format!("{simulate} 200000")),
+        // Of all windows only those that are compared are held, be they cold or restored.
+        (SIMULATED_KIB, &check),
+        (SIMULATED_KIB, &format!("{check} --sample")),
         // Only the first requests of a trace are read where only these are wanted.
         (
             SIMULATED_KIB,
@@ -75,7 +82,6 @@ fn what_streams_a_trace_needs_little_memory() {
 
 #[test]
 fn what_holds_a_trace_says_so_where_memory_ends() {
-    let model = file("tests/fixtures/former/model.json");
     let network = file("configs/keeper/ssdkeeper.json");
     let all = format!("--others none --no-db --fit-addresses wrap --requests {REQUESTS}");
     for (words, remedy) in [
@@ -89,10 +95,6 @@ fn what_holds_a_trace_says_so_where_memory_ends() {
         ),
         (&format!("grade intel-750 --target big.ssdt {all}"), "--requests N"),
         (&format!("search --target big.ssdt {all} --budget 2 --out out"), "--requests N"),
-        (
-            &format!("predict-perf check --model {model} --depth 8 --device haml --trace big.ssdt"),
-            "`ssdtune trace convert --count N`",
-        ),
     ] {
         let output = within(TIGHT_KIB, words);
         let said = said(&output);

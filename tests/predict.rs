@@ -210,6 +210,49 @@ fn a_model_is_compared_with_the_simulator_on_windows_of_a_trace() {
     check(&["--depth", "4", "--start", "footprint"]).assert().code(2);
 }
 
+/// Windows of the whole trace on restored drives: the flag and a file of live-points give equal
+/// answers, whatever the number of threads.
+#[test]
+fn a_model_is_compared_on_windows_of_the_whole_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let [trace, points] = ["long.ssdt", "long.points"].map(|name| directory.path().join(name));
+    let mut generate = ssdtune();
+    generate.args(["trace", "generate", "websearch", "-n", "9000", "-q", "-o"]).arg(&trace);
+    generate.assert().success();
+    let check = |file: &Path, more: &[&str]| {
+        let mut command = perf(&["check", "--window", "240", "--depth", "4", "--model"]);
+        command.arg(fitted().0.path().join("model.json")).arg("--trace").arg(file);
+        command.args(["--device", "haml", "--windows", "12"]).args(more);
+        command
+    };
+    let told = parse(&check(&trace, &["--sample", "--json"]).assert().success());
+    let lines = told["lines"].as_array().unwrap();
+    assert!((6..=12).contains(&lines.len()), "{told}");
+    // A third of a window warms up, and windows are from all over the trace.
+    let first = |line: &Value| line["first_request"].as_u64().unwrap();
+    assert!(first(&lines[0]) >= 80 && first(lines.last().unwrap()) > 7_000, "{told}");
+    assert!(lines.iter().all(|line| line["trace"] == "long.ssdt" && line["collects"] == false));
+    let again = check(&trace, &["--sample", "--json", "--threads", "1"]).assert().success();
+    assert_eq!(parse(&again), told);
+
+    let mut sample = ssdtune();
+    sample.args(["trace", "sample", "--windows", "12", "--warm-up", "80", "--measured", "160"]);
+    let page = ["--page-bytes", "8KiB", "--compact", "-q", "-o"];
+    sample.args(page).arg(&points).arg(&trace).assert().success();
+    let mut from_file = parse(&check(&points, &["--json"]).assert().success());
+    from_file["lines"].as_array_mut().unwrap().iter_mut().for_each(|line| {
+        line["trace"] = "long.ssdt".into();
+    });
+    let starts = |told: &Value| -> Vec<u64> {
+        told["lines"].as_array().unwrap().iter().map(first).collect()
+    };
+    assert_eq!(starts(&from_file), starts(&told));
+    let refused = check(&trace, &["--sample", "--start", "empty"]).assert().code(2);
+    refused.stderr(predicate::str::contains("--start empty: a drive is restored at a window"));
+    let other = check(&points, &["--set", "flash.page_bytes=4096"]).assert().code(3);
+    other.stderr(predicate::str::contains("pages of"));
+}
+
 #[test]
 fn open_points_have_the_rate_they_ask_for() {
     let directory = tempfile::tempdir().unwrap();

@@ -77,10 +77,10 @@ pub struct WindowRun {
     /// How long the first measured request and the last one waited at the host before they entered
     /// the drive's queue, the smaller of the two, in nanoseconds; 0 in closed loops.
     pub waited_ns: f64,
-    /// How much longer the first measured request waited there than the request of the window that
-    /// waited least, since entering the queue takes time on some hosts; in nanoseconds, 0 in closed
-    /// loops.
-    pub first_waited_ns: f64,
+    /// Whether requests may have waited at the host since before the window: the first measured one
+    /// waits for longer than requests take in the drive, and before it the drive was idle for less
+    /// time than the slowest request of the window takes.
+    pub waits_from_before: bool,
     /// How long it took the drive, and for what: in closed loops its clock is told from that.
     pub timed: Timed,
     /// What the drive reports of all that it has done since it was restored: what was on its way
@@ -99,11 +99,9 @@ impl WindowRun {
     }
 
     /// Whether latencies from the arrival at the host may be too short there: the drive is late, or
-    /// the first measured request waits at the host for longer than requests take in the drive, so
-    /// that others may have waited before the window.
+    /// requests may have waited since before the window.
     pub fn is_late_since_arrival(&self) -> bool {
-        let mean = self.served.latency_ns / self.served.requests.max(1) as f64;
-        self.is_late() || self.first_waited_ns > mean
+        self.is_late() || self.waits_from_before
     }
 
     /// Whether blocks were emptied: then what a window measures depends on how far the drive was in
@@ -350,10 +348,7 @@ fn serve_window(
             _ => f64::INFINITY,
         },
         waited_ns: waits[0].min(waits[1]),
-        first_waited_ns: match replay {
-            Replay::Open => waits[0] - least_wait_ns(&completions),
-            Replay::Closed(_) => 0.0,
-        },
+        waits_from_before: replay == Replay::Open && waits_from_before(&completions, &numbers),
         report: drive.report(),
     })
 }
@@ -366,10 +361,27 @@ fn waits_ns(completions: &[Completion], numbers: &std::ops::Range<u64>) -> [f64;
     })
 }
 
-/// How long the request waited at the host that waited least.
-fn least_wait_ns(completions: &[Completion]) -> f64 {
-    let waits = completions.iter().map(|done| (done.enqueued - done.arrived).0);
-    waits.min().unwrap_or(0) as f64
+/// Whether the first of some requests waits at the host for longer than they take in the drive, and
+/// the drive was idle before for less time than the slowest of all takes. What waited before the
+/// first of all would have been served in that time.
+fn waits_from_before(completions: &[Completion], numbers: &std::ops::Range<u64>) -> bool {
+    let mut all: Vec<&Completion> = completions.iter().collect();
+    all.sort_unstable_by_key(|done| done.number);
+    let Some(first) = all.iter().position(|done| done.number == numbers.start) else {
+        return false;
+    };
+    let wait = |done: &&Completion| (done.enqueued - done.arrived).0;
+    // Entering the queue takes time on some hosts, when nobody waits as well.
+    let waited = wait(&all[first]) - all.iter().map(wait).min().unwrap_or(0);
+    let measured = &all[first..(first + (numbers.end - numbers.start) as usize).min(all.len())];
+    let inside: u64 = measured.iter().map(|done| (done.completed - done.enqueued).0).sum();
+    let slowest = all.iter().map(|done| (done.completed - done.arrived).0).max().unwrap_or(0);
+    let (mut idle, mut busy_until) = (0, all[0].arrived);
+    for done in &all[..=first] {
+        idle += done.arrived.0.saturating_sub(busy_until.0);
+        busy_until = busy_until.max(done.completed);
+    }
+    waited * measured.len() as u64 > inside && idle < slowest
 }
 
 /// How long a window took. The first requests of a closed loop come at once, and those behind the

@@ -3,6 +3,7 @@
 use super::{SampledError, SampledReport, WindowServer, WindowTask};
 use crate::error::SourceError;
 use crate::experiment::Experiment;
+use crate::fit::AddressFit;
 use crate::livepoints::{LivePoints, LivePointsError, SampleOptions, Sampler};
 use crate::preparation::Start;
 use crate::prepare::Upcoming;
@@ -18,16 +19,21 @@ const FIRST_WINDOWS: usize = 60;
 /// Requests between two looks at the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Passes over requests.
+/// Passes over requests. One that crosses `end`, where addresses are folded back, goes on at the
+/// beginning of a drive; windows cannot say that, so it is moved to end there.
 fn pass(
     requests: impl Iterator<Item = Result<Request, SourceError>>,
     options: &SampleOptions,
+    end: Option<Sectors>,
     stop: &AtomicBool,
     told: &dyn Fn(u64),
 ) -> Result<Sampler, SampledError> {
     let mut sampler = Sampler::new(*options)?;
     for (request, nth) in requests.zip(0..) {
-        sampler.push(&Request { tenant: TenantId(0), ..request? })?;
+        let request = request?;
+        let last = end.map(|end| Sectors(end.0.saturating_sub(request.sectors.into())));
+        let lba = last.map_or(request.lba, |last| request.lba.min(last));
+        sampler.push(&Request { tenant: TenantId(0), lba, ..request })?;
         if u64::is_multiple_of(nth, LOOK_EVERY) {
             told(if nth == 0 { 0 } else { LOOK_EVERY });
             if stop.load(Ordering::Relaxed) {
@@ -56,7 +62,8 @@ impl RequestSource {
     ) -> Result<Option<LivePoints>, SampledError> {
         let page = page_sectors(options.page_bytes);
         let requests = self.open(&[space], page, &Position::default())?;
-        let sampler = pass(requests, options, stop, told)?;
+        let end = (self.fit == Some(AddressFit::Wrap)).then_some(space);
+        let sampler = pass(requests, options, end, stop, told)?;
         if sampler.requests() <= above {
             return Ok(None);
         }
@@ -83,7 +90,9 @@ impl Experiment {
         let options = SampleOptions { page_bytes, ..*options };
         let drive = Simulator::new(&self.device, &self.tenants, Observe::default())
             .map_err(LivePointsError::from)?;
-        Ok(pass(self.open(&drive)?, &options, stop, told)?.finish()?)
+        let folded = self.flows.iter().any(|flow| flow.source.fit == Some(AddressFit::Wrap));
+        let end = folded.then(|| drive.address_space(TenantId(0)).sectors_floor());
+        Ok(pass(self.open(&drive)?, &options, end, stop, told)?.finish()?)
     }
 
     /// Serves windows of its flow: all of them, or with `precision` (0.02: 2 %) 60, and then twice
