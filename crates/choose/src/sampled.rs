@@ -9,9 +9,9 @@
 //! amplification is that of the windows.
 //!
 //! Cost: a pass over the trace for each size of a page (with `--fit-addresses wrap`, of a drive);
-//! then for each drive and window a restored drive and some 1,600 requests. 10 to 20 KB are kept
-//! of each of these, so 2,000 windows on 10 drives take up to 400 MB, and the windows themselves
-//! up to 300 MB for each pass.
+//! then for each drive and window a restored drive and some 1,600 requests. Some 60 KB are kept of
+//! each of these, so 2,000 windows take 120 MB a drive, and the windows themselves up to 400 MB for
+//! each pass.
 
 #[cfg(test)]
 mod tests;

@@ -294,8 +294,8 @@ fn sizes_in_words([low, high]: [u32; 2]) -> String {
     }
 }
 
-/// The sentence for people about a drive that is used outside of its tested range, each of `outside`
-/// said once; `None` within it.
+/// The sentence for people about a drive that is used outside of its tested range, with each of
+/// `outside` once; `None` within it.
 pub fn outside_in_words(drive: &Calibrated, outside: &[String]) -> Option<String> {
     let name = &drive.provenance.drive;
     let each = outside.iter().enumerate().filter(|(at, one)| !outside[..*at].contains(one));

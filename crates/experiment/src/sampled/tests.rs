@@ -185,8 +185,8 @@ fn requests_wait_from_before_a_window_if_the_drive_was_not_idle_in_it() {
     assert!(waits(&[0; 8], 3..6));
     // The first measured request waits for nobody.
     assert!(!waits(&[0, 200, 400, 600, 600, 600], 3..6));
-    // It waits behind two that came with it, after 90 ns without work: too few, as the slowest takes
-    // 505; after 900 ns whatever waited before is done.
+    // It waits behind two that came with it, after 90 ns without work: too few, since the slowest
+    // takes 505; after 900 ns whatever waited before is done.
     assert!(waits(&[0, 195, 195, 195, 195, 195], 3..6));
     assert!(!waits(&[0, 1_005, 1_005, 1_005, 1_005], 3..5));
 }

@@ -53,8 +53,8 @@ impl SimulatedDrive<'_> {
     /// keeps. Addresses beyond the end of the drive are folded back in that pass.
     ///
     /// # Errors
-    /// The trace cannot be read or is too short, windows cannot be restored for the drive's start, or
-    /// the caller stopped it.
+    /// The trace cannot be read or is too short, the drive begins otherwise than windows can be
+    /// restored, or the caller stopped it.
     pub fn sample(
         &self,
         source: RequestSource,
