@@ -201,6 +201,13 @@ pub enum SampledError {
     Interrupted,
 }
 
+impl SampledError {
+    /// Whether something else was to be asked, rather than the trace being at fault.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Flows { .. } | Self::Start { .. } | Self::Deep { .. })
+    }
+}
+
 /// Serves windows of a trace on a drive, each on a restored one of its own.
 ///
 /// A window's run does not depend on which others are served, or when.

@@ -260,9 +260,7 @@ fn sampled(args: &Args, cells: Vec<PlannedRun>, context: &Context) -> Outcome {
     progress.finish();
     let document = done.map_err(|error| match error {
         SampledError::Interrupted => Failure::Interrupted,
-        SampledError::Flows { .. } | SampledError::Start { .. } | SampledError::Deep { .. } => {
-            Failure::usage(error)
-        }
+        error if error.is_usage() => Failure::usage(error),
         error => Failure::input(error),
     })?;
     context.show(&document, document.text())
