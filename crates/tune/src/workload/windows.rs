@@ -17,11 +17,11 @@ use ssdtune_trace::{Request, TenantId};
 use std::sync::Arc;
 
 /// Windows that a drive is measured on, unless more are asked for. With 500 measured requests each
-/// that is half more than what ranks drives as a whole run does (20,000), at the cost of a prefix
-/// of 64,000 requests.
-pub const WINDOWS: usize = 60;
+/// they rank drives as a whole run does (docs/results/sampling.md), at the cost of a prefix of
+/// 42,560 requests.
+pub const WINDOWS: usize = 40;
 /// Windows that are measured at most to know a speedup better, if that is not known to 2 % by all.
-const MOST: usize = 4 * WINDOWS;
+const MOST: usize = 240;
 /// The fewest windows of a draw: races decide on no fewer.
 const WINDOWS_MIN: usize = 10;
 
