@@ -135,7 +135,10 @@ fn plans_are_compared_on_workloads() {
 
 /// `keeper compare` of a small mix, with these flags more.
 fn compare(model: &Path, flags: &[&str]) -> assert_cmd::Command {
-    let mut command = keeper(&["compare", "--requests", "600", "--level", "8", "--json"]);
+    let mut command = keeper(&["compare", "--level", "8", "--json"]);
+    if !flags.contains(&"--requests") {
+        command.args(["--requests", "600"]);
+    }
     command.args(SMALL).args(["--collect-ms", "10", "--workload", "mds_0", "mds_1"]);
     command.arg("--model").arg(model).args(flags);
     command
@@ -161,6 +164,26 @@ fn the_former_flag_of_compare_works_on_and_says_what_to_write() {
     default.stderr(predicate::str::contains("--data").not());
     let both = ["--data", "spread", "--start", "empty"];
     compare(&model, &both).assert().code(2).stderr(predicate::str::contains("cannot be used"));
+}
+
+#[test]
+fn plans_are_compared_on_windows_of_a_mix() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let sampled = ["--requests", "9000", "--sample"];
+    let told = parse(&compare(&model, &sampled).assert().success());
+    assert_eq!((&told["run"]["requests"], &told["run"]["windows"]), (&json!(9000), &json!(8)));
+    let plans: Vec<&Value> =
+        told["lines"].as_array().unwrap().iter().map(|line| &line["plan"]).collect();
+    assert_eq!(plans, ["Shared", "Isolated", "SSDKeeper", "SSDKeeper + hybrid", "best of 8"]);
+    assert_eq!(told["lines"][0]["no_interval"], "few-windows");
+    assert_eq!(told["strategies"].as_array().unwrap().len(), 8);
+    for (flags, code, words) in [
+        (["--sample", "--repeat", "--even"], 2, "cannot be used"),
+        (["--sample", "--start", "steady:0.5"], 1, "--start steady:0.5"),
+    ] {
+        compare(&model, &flags).assert().code(code).stderr(predicate::str::contains(words));
+    }
 }
 
 #[test]

@@ -26,7 +26,10 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("experiment", &["model", "trace", "ftl", "sim", "estimate", "report", "output"]),
     ("mqsim", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
-    ("keeper", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    (
+        "keeper",
+        &["model", "trace", "ftl", "sim", "experiment", "estimate", "learn", "report", "output"],
+    ),
     ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
     ("choose", &["model", "trace", "ftl", "sim", "experiment", "estimate", "report", "output"]),
     ("calibrate", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),

@@ -33,11 +33,12 @@
 //!
 //! # Left out
 //!
-//! One tenant. Pages of the size that the pass was told. Drives with an SLC cache or with MQSim's
-//! eager frontiers begin as if these were not there. A drive that collects needs a start of its own
-//! (`steady`), on which what the trace did before the window has no trace but in the caches.
-//! Records of pages are kept for the whole trace: where they do not fit into the memory given, the
-//! pass ends with an error.
+//! Tenants with caches of their own, or with closed loops ([`SharedDrive`] has the others). Pages
+//! of the size that the pass was told. Drives with an SLC cache or with MQSim's eager frontiers
+//! begin as if these were not there. A drive that collects needs a start of its own (`steady`), on
+//! which what the trace did before the window has no trace but in the caches. Records of pages are
+//! kept for the whole trace: where they do not fit into the memory given, the pass ends with an
+//! error.
 
 mod course;
 mod features;
@@ -50,6 +51,7 @@ mod recency;
 mod record;
 mod replay;
 mod restore;
+mod spaces;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -62,7 +64,8 @@ pub use pass::Sampler;
 pub use recency::Depth;
 pub use record::{NEVER, Record};
 pub use replay::{Replayed, replay};
-pub use restore::{Clock, Restorer, Timed};
+pub use restore::{Clock, Restorer, SharedDrive, Timed};
+pub use spaces::Spaces;
 pub use summary::Sampled;
 
 use crate::error::PrepareError;
@@ -303,6 +306,21 @@ pub enum LivePointsError {
     /// The drive cannot be brought into its state.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// Each tenant has caches of its own.
+    #[error(
+        "windows know the order of last use over all tenants, and this drive divides its caches \
+         among them: set cache.sharing and mapping.cmt_sharing to shared, or run the mix whole"
+    )]
+    Partitions,
+    /// A drive that tenants share begins otherwise than it can be restored.
+    #[error(
+        "--start {start}: windows of a mix begin on a drive that was empty before it (empty) or \
+         holds what it touches (footprint)"
+    )]
+    SharedStart {
+        /// How it begins.
+        start: String,
+    },
     /// Host writes wait for free blocks that no collection can make.
     #[error("the drive runs out of free blocks")]
     OutOfSpace,

@@ -13,6 +13,7 @@
 mod cells;
 mod compare;
 mod report;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -22,6 +23,7 @@ pub use compare::Comparison;
 pub use report::{
     Estimated, LATE_MAX, NoInterval, OpEstimates, Reached, SampledReport, SampledRun,
 };
+pub use shared::{SharedRun, SharedTask, serve_shared};
 
 use crate::error::SourceError;
 use crate::extents::Extents;

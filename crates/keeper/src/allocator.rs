@@ -214,6 +214,11 @@ impl<'a> Allocator<'a> {
         false
     }
 
+    /// For each tenant, whether it is bound as one that mostly writes.
+    pub(crate) fn bound_writers(&self) -> &[bool] {
+        &self.bound.1
+    }
+
     /// All decisions so far.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions

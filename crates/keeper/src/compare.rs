@@ -11,19 +11,30 @@
 
 mod merge;
 mod plans;
+mod queues;
+mod stream;
+mod told;
+mod windows;
 
 pub use merge::{MergeError, MergeOptions, merged_requests};
 pub use plans::{CompareOptions, Comparison, PlanLine};
+pub use stream::{LongMix, MixRequests};
+pub use told::{Untold, WindowLine};
+pub use windows::{MIX_WINDOWS, WindowComparison, WindowPlans, compare_windows};
 
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
 use crate::binding::bind;
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
-use ssdtune_experiment::{Blank, Preparation, PrepareError, Served, Start, Tally, serve};
+use ssdtune_experiment::livepoints::LivePointsError;
+use ssdtune_experiment::sampled::SampledError;
+use ssdtune_experiment::{
+    Blank, Preparation, PrepareError, Served, SourceError, Start, Tally, serve,
+};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId};
-use ssdtune_sim::{Look, Observe, Report, SimError, Simulator, Stream, Tenant};
+use ssdtune_sim::{Completion, Look, Observe, Report, SimError, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::AtomicBool;
 
@@ -74,6 +85,18 @@ pub enum CompareError {
     /// The drive cannot have the settings that a plan needs: its faults.
     #[error("{0}")]
     Config(String),
+    /// The workloads are no mix, or cannot be read.
+    #[error(transparent)]
+    Mix(#[from] MergeError),
+    /// Windows of the mix cannot be made or served.
+    #[error(transparent)]
+    Windows(SampledError),
+    /// The drive was aged before the mix.
+    #[error(
+        "--age with --sample: windows of a mix begin on a drive that was empty before it or holds \
+         what it touches; run the mix whole on an aged drive"
+    )]
+    Aged,
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -83,6 +106,38 @@ pub enum CompareError {
         /// The plan under which that happened.
         plan: String,
     },
+}
+
+impl From<SourceError> for CompareError {
+    fn from(error: SourceError) -> Self {
+        Self::Mix(error.into())
+    }
+}
+
+impl From<LivePointsError> for CompareError {
+    fn from(error: LivePointsError) -> Self {
+        Self::Windows(error.into())
+    }
+}
+
+impl From<SampledError> for CompareError {
+    fn from(error: SampledError) -> Self {
+        match error {
+            SampledError::Interrupted => Self::Interrupted,
+            other => Self::Windows(other),
+        }
+    }
+}
+
+/// A drive that begins like this, with static page allocation and with hybrid one.
+fn plan_devices(device: &CheckedConfig, start: &Start) -> Result<[CheckedConfig; 2], CompareError> {
+    let with = |allocation| {
+        let mut config = (**device).clone();
+        config.mapping.allocation = allocation;
+        config.compat.read_allocates |= *start == Start::Empty;
+        config.check().map_err(|faults| CompareError::Config(faults.to_string()))
+    };
+    Ok([with(Allocation::Static)?, with(Allocation::Hybrid)?])
 }
 
 /// Requests, and the drive that is to serve them under one plan after the other.
@@ -113,20 +168,8 @@ impl<'a> PlanRunner<'a> {
         requests: &'a [Request],
         stop: &'a AtomicBool,
     ) -> Result<Self, CompareError> {
-        let with = |allocation| {
-            let mut config = (**device).clone();
-            config.mapping.allocation = allocation;
-            config.compat.read_allocates |= preparation.start == Start::Empty;
-            config.check().map_err(|faults| CompareError::Config(faults.to_string()))
-        };
-        Ok(Self {
-            device: with(Allocation::Static)?,
-            hybrid: with(Allocation::Hybrid)?,
-            preparation,
-            tenants,
-            requests,
-            stop,
-        })
+        let [device, hybrid] = plan_devices(device, &preparation.start)?;
+        Ok(Self { device, hybrid, preparation, tenants, requests, stop })
     }
 
     /// For each tenant, whether it writes more sectors than it reads.
@@ -154,6 +197,20 @@ impl<'a> PlanRunner<'a> {
         hybrid: bool,
         only: Option<TenantId>,
     ) -> Result<PlanOutcome, CompareError> {
+        self.run_and_tell(plan, hybrid, only, &mut |_| ())
+    }
+
+    /// As [`PlanRunner::run`], and tells of every completed request.
+    ///
+    /// # Errors
+    /// As of [`PlanRunner::run`].
+    pub fn run_and_tell(
+        &self,
+        plan: Plan,
+        hybrid: bool,
+        only: Option<TenantId>,
+        told: &mut dyn FnMut(&Completion),
+    ) -> Result<PlanOutcome, CompareError> {
         let mut drive = self.drive(plan, hybrid)?;
         let mut allocator = match plan {
             Plan::Fixed { .. } => None,
@@ -167,7 +224,10 @@ impl<'a> PlanRunner<'a> {
         let streams = vec![Stream { tenant: None, ..Stream::open(requests) }];
         let (mut tally, mut fault) = (Tally::default(), None);
         let served = serve(&mut drive, streams, interval, self.stop, |drive, done, look| {
-            done.iter().for_each(|completion| tally.add(completion));
+            done.iter().for_each(|completion| {
+                tally.add(completion);
+                told(completion);
+            });
             if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look) {
                 fault = allocator.slot_ended(drive, at).err();
             }

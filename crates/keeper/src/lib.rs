@@ -64,7 +64,9 @@ mod text;
 mod vector;
 
 pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
-pub use compare::{CompareError, CompareOptions, Comparison, Plan, PlanRunner};
+pub use compare::{
+    CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,
+};
 pub use evaluation::{Evaluation, Score, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};

@@ -4,12 +4,13 @@
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
 use crate::allocator::Decision;
-use crate::compare::{Comparison, PlanLine};
+use crate::compare::{Comparison, PlanLine, Untold, WindowComparison};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
 use crate::labels::Labels;
 use crate::simulation::ShareOutcome;
 use crate::train::TrainingReport;
 use crate::vector::LEVELS;
+use ssdtune_estimate::{Interval, WINDOWS_MIN};
 use ssdtune_report::{NameGrid, Svg, Table, Text};
 use std::cmp::Reverse;
 use std::path::Path;
@@ -174,11 +175,7 @@ pub fn decisions_line(decisions: &[Decision]) -> Option<String> {
 
 impl Comparison {
     /// A table with a row for each plan, and what the allocator saw when it first decided.
-    /// `tenants` are the names of the tenants' workloads.
-    pub fn text(&self, tenants: &[String]) -> Text {
-        let kinds: Vec<String> = (tenants.iter().zip(&self.writers))
-            .map(|(name, writes)| format!("{name} ({})", if *writes { "writes" } else { "reads" }))
-            .collect();
+    pub fn text(&self) -> Text {
         let mut headings = vec!["", "strategy", "write us", "read us", "sum us", "over Shared"];
         headings.extend(["slowdown of each tenant", "fairness"]);
         let mut table = Table::new(headings);
@@ -186,22 +183,106 @@ impl Comparison {
             table.add_row(plan_cells(line));
         }
         let mut text = Text::new();
-        text.line(format_args!("{}; intensity level {}", kinds.join(", "), self.level));
+        text.line(mix_line(&self.tenants, &self.writers, self.level));
         text.table(table);
-        if let Some(first) = self.decisions.first() {
-            let kinds: Vec<&str> =
-                first.reads.iter().map(|&reads| if reads { "1" } else { "0" }).collect();
-            let shares: Vec<String> =
-                first.shares.iter().map(|share| format!("{share:.2}")).collect();
-            text.line(format_args!(
-                "seen at {:.1} ms: [{}] [{}] [{}]",
-                first.at_ns as f64 / 1e6,
-                first.level,
-                kinds.join(","),
-                shares.join(",")
-            ));
+        self.decisions.first().into_iter().for_each(|first| _ = text.line(seen_line(first)));
+        text
+    }
+}
+
+/// The workloads of a mix, and how intense it is.
+fn mix_line(tenants: &[String], writers: &[bool], level: u8) -> String {
+    let kinds: Vec<String> = (tenants.iter().zip(writers))
+        .map(|(name, writes)| format!("{name} ({})", if *writes { "writes" } else { "reads" }))
+        .collect();
+    format!("{}; intensity level {level}", kinds.join(", "))
+}
+
+/// What the allocator saw when it decided.
+fn seen_line(first: &Decision) -> String {
+    let kinds: Vec<&str> = first.reads.iter().map(|&reads| if reads { "1" } else { "0" }).collect();
+    let shares: Vec<String> = first.shares.iter().map(|share| format!("{share:.2}")).collect();
+    let at_ms = first.at_ns as f64 / 1e6;
+    let (kinds, shares) = (kinds.join(","), shares.join(","));
+    format!("seen at {at_ms:.1} ms: [{}] [{kinds}] [{shares}]", first.level)
+}
+
+impl WindowComparison {
+    /// A table with a row for each plan, what was measured, and what the figures do not tell.
+    pub fn text(&self) -> Text {
+        let headings = ["", "strategy", "write us", "read us", "sum us", "over Shared"];
+        let mut table = Table::new(headings);
+        for line in &self.lines {
+            let off = |value: f64, interval: Option<Interval>| match interval {
+                None => String::new(),
+                Some(Interval { low, high }) => {
+                    let off = (high / value - 1.0).max(1.0 - low / value);
+                    format!(" +- {:.1} %", 100.0 * off)
+                }
+            };
+            table.add_row([
+                line.plan.clone(),
+                line.strategy.clone(),
+                micros(line.means.write_ns),
+                micros(line.means.read_ns),
+                micros(line.total_ns) + &off(line.total_ns, line.total_interval),
+                format!("{:.3}", line.over_shared)
+                    + &off(line.over_shared, line.over_shared_interval),
+            ]);
+        }
+        let run = &self.run;
+        let mut text = Text::new();
+        text.line(mix_line(&self.tenants, &self.writers, self.level));
+        text.line(format_args!(
+            "told from {} windows, {} requests measured in each after {} that warm up: {:.3} % of \
+             {} requests",
+            run.windows,
+            run.measured,
+            run.warm_up,
+            100.0 * run.covered,
+            run.requests
+        ));
+        text.table(table);
+        self.decisions.first().into_iter().for_each(|first| _ = text.line(seen_line(first)));
+        for reason in [
+            Untold::FewWindows,
+            Untold::Bursts,
+            Untold::Backlog,
+            Untold::DataCache,
+            Untold::Collection,
+        ] {
+            let plans = self.lines.iter().filter(|line| line.no_interval == Some(reason));
+            let plans: Vec<&str> = plans.map(|line| line.plan.as_str()).collect();
+            if !plans.is_empty() {
+                text.line(format_args!("{}: {}", plans.join(", "), without_interval(reason)));
+            }
         }
         text
+    }
+}
+
+/// Why nothing is told of how far a plan's figures may be off, and what to do.
+fn without_interval(reason: Untold) -> String {
+    match reason {
+        Untold::FewWindows => format!(
+            "no intervals, because fewer than {WINDOWS_MIN} windows do not tell their own spread; \
+             leave --sample away"
+        ),
+        Untold::Bursts => {
+            "no intervals, because bursts decide that lie between the windows; leave \
+                           --sample away to know"
+                .to_owned()
+        }
+        Untold::DataCache => "no intervals, because the drive has a data cache: there windows of \
+                              several tenants have been 6 % off"
+            .to_owned(),
+        Untold::Collection => "no intervals, because the drive collects in the windows, which do \
+                               not know how far it was in its collections; leave --sample away"
+            .to_owned(),
+        Untold::Backlog => "no intervals, because requests wait longer than a window knows of: \
+                            with these channels, or with all of them shared, the drive cannot keep \
+                            up for long; leave --sample away to know"
+            .to_owned(),
     }
 }
 

@@ -5,3 +5,4 @@ mod labels;
 mod policies;
 mod scenes;
 mod shipped;
+mod windows;

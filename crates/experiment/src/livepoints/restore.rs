@@ -17,17 +17,21 @@ mod mapped;
 mod pages;
 mod placed;
 mod send;
+mod shared;
 mod stack;
 
 pub use clock::{Clock, Timed};
+pub use shared::SharedDrive;
 
 use super::layout::{Layout, layout};
 use super::record::Record;
+use super::spaces::Spaces;
 use super::{LivePoints, LivePointsError, Run, Window};
 use crate::error::{PrepareError, SourceError};
 use crate::preparation::{Preparation, Start};
 use crate::prepare::{Blank, FallibleRequests, Upcoming};
 use pages::Pages;
+use shared::Shared;
 use ssdtune_model::{CheckedConfig, Lpn, Nanos, Sectors};
 use ssdtune_sim::{CachedPage, Observe, Past, PastRoom, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -48,6 +52,8 @@ pub struct Restorer<'a> {
     entries: u64,
     layout: Layout,
     spare: Spare,
+    /// The tenants that share the drive, if any do.
+    shared: Option<Shared<'a>>,
     /// Drives as they are before any window, by what they keep for their caller.
     prepared: Mutex<Vec<(Observe, Arc<Simulator>)>>,
 }
@@ -64,14 +70,49 @@ impl<'a> Restorer<'a> {
         preparation: Preparation,
         clock: Clock,
     ) -> Result<Self, LivePointsError> {
+        Self::of(points, windows, device, preparation, clock, None)
+    }
+
+    /// Restores windows of a mix on a drive that tenants share, in open replay.
+    ///
+    /// # Errors
+    /// As of [`Restorer::new`], and where the drive's caches are divided or it begins otherwise
+    /// than empty or with what the mix touches.
+    pub fn shared(
+        points: &'a LivePoints,
+        windows: impl Iterator<Item = &'a Window>,
+        device: &'a CheckedConfig,
+        start: Start,
+        tenants: SharedDrive<'a>,
+    ) -> Result<Self, LivePointsError> {
+        let preparation = Preparation { start, ..Preparation::default() };
+        Self::of(points, windows, device, preparation, Clock::Trace, Some(tenants))
+    }
+
+    fn of(
+        points: &'a LivePoints,
+        windows: impl Iterator<Item = &'a Window>,
+        device: &'a CheckedConfig,
+        preparation: Preparation,
+        clock: Clock,
+        tenants: Option<SharedDrive<'a>>,
+    ) -> Result<Self, LivePointsError> {
         let (theirs, ours) = (points.options.page_bytes, device.geometry().page_bytes);
         if theirs != ours {
             return Err(LivePointsError::OtherPage { theirs, ours });
         }
-        let blank = Simulator::new(device, &[Tenant::sole(device)], Observe::default())?;
+        let spaces = tenants.map_or(Spaces::SOLE, |tenants| tenants.spaces);
+        let sharers = vec![Tenant::sole(device); spaces.tenants()];
+        let mut blank = Simulator::new(device, &sharers, Observe::default())?;
         let room = blank.past_room(TenantId(0));
         let grains = u64::from(theirs) / 4096;
-        let last = points.footprint.max().unwrap_or(0) / grains;
+        let last = match tenants {
+            None => points.footprint.max().unwrap_or(0) / grains,
+            Some(_) => {
+                let pages = points.footprint.iter().map(|grain| spaces.within(grain / grains));
+                pages.max().unwrap_or(0)
+            }
+        };
         if last >= room.pages {
             return Err(LivePointsError::TooSmall { last, pages: room.pages });
         }
@@ -82,9 +123,23 @@ impl<'a> Restorer<'a> {
         let layout = layout(points, runs, &room);
         let entries = room.mappings_per_page.max(1);
         let span = (last + 1).next_multiple_of(entries) + SHIFT.next_multiple_of(entries);
-        let spare = Spare { span, pages: room.pages };
+        let spare = Spare { span, pages: room.pages, spaces };
+        let start = &preparation.start;
+        let shared = tenants.map(|tenants| Shared::new(tenants, points, &mut blank, start));
+        let shared = shared.transpose()?;
         let prepared = Mutex::default();
-        Ok(Self { points, device, preparation, clock, room, entries, layout, spare, prepared })
+        Ok(Self {
+            points,
+            device,
+            preparation,
+            clock,
+            room,
+            entries,
+            layout,
+            spare,
+            shared,
+            prepared,
+        })
     }
 
     /// Goes by another clock.
@@ -99,7 +154,10 @@ impl<'a> Restorer<'a> {
     pub fn drive(&self, window: &Window, observe: Observe) -> Result<Simulator, PrepareError> {
         let Restored { past, ranks, pushed_out } = self.past(window);
         let mut drive = Simulator::clone(&*self.prepared(observe)?);
-        drive.set_past(TenantId(0), &past)?;
+        match &self.shared {
+            None => drive.set_past(TenantId(0), &past)?,
+            Some(shared) => shared.give(&mut drive, window, &past)?,
+        }
         let settled = drive.cached_pages(TenantId(0));
         self.send(window, &pushed_out, &mut drive);
         if let Some(ranks) = ranks {
@@ -119,7 +177,7 @@ impl<'a> Restorer<'a> {
         if let Some((_, drive)) = prepared.iter().find(|(own, _)| *own == observe) {
             return Ok(Arc::clone(drive));
         }
-        let tenants = [Tenant::sole(self.device)];
+        let tenants = vec![Tenant::sole(self.device); self.spare.spaces.tenants()];
         let stop = AtomicBool::new(false);
         let drive = Arc::new(match self.preparation.start {
             Start::Footprint => Simulator::new(self.device, &tenants, observe)?,
@@ -156,7 +214,7 @@ impl<'a> Restorer<'a> {
         let held: Pages = cached.iter().map(|page| page.lpn.0).collect();
         let written = window.before.iter().filter(|run| self.clock.this_epoch(&run.record, window));
         let written = written.flat_map(Run::pages).filter(|&page| !held.contains(page)).map(Lpn);
-        let (pages, taken) = match is_filled {
+        let (pages, taken) = match is_filled || self.shared.is_some() {
             true => self.pages(window, &used),
             false => Default::default(),
         };

@@ -15,7 +15,7 @@ use crate::block::{FrontierId, Plane, SectorMask};
 use crate::error::FtlError;
 use crate::number::{Owner, TranslationPageId};
 use crate::page_table::CacheStatus;
-use ssdtune_model::{BlockAddr, BlockId, Lpn, PageId, TenantId};
+use ssdtune_model::{BlockAddr, BlockId, Lpn, PageId, PlaneId, TenantId};
 
 /// A page that was written before the drive's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,11 @@ impl Ftl {
     /// The number of planes that a tenant's pages are laid over.
     pub fn plane_count(&self, tenant: TenantId) -> u32 {
         self.tenants[tenant].planes.len() as u32
+    }
+
+    /// The planes that a tenant's pages are laid over, in their order.
+    pub fn tenant_planes(&self, tenant: TenantId) -> &[PlaneId] {
+        &self.tenants[tenant].planes
     }
 
     /// The place of a page's plane in the tenant's order of planes; `None` where placement is

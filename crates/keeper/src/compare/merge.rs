@@ -81,18 +81,24 @@ fn merge(
     let first = mix.first().map_or(0, |request| request.at.0);
     let last = end(&mix);
     let pages = total_pages(&mix, page_sectors);
-    if pages == 0 || last == first {
-        return Err(MergeError::NoDuration);
-    }
-    let factor = options.level.map_or(1.0, |level| {
-        let rate_max = options.intensity.requests_per_s_max;
-        let wanted = (f64::from(level) - 0.5) / f64::from(LEVELS) * rate_max;
-        pages as f64 * 1e9 / (last - first) as f64 / wanted
-    });
+    let factor = paced(options, pages, last - first)?;
     for request in &mut mix {
         request.at = Nanos(((request.at.0 - first) as f64 * factor) as u64);
     }
     Ok(mix)
+}
+
+/// The factor on the times of a mix that touches so many pages in so many nanoseconds, so that it
+/// has the speed asked for.
+pub(super) fn paced(options: &MergeOptions, pages: u64, span: u64) -> Result<f64, MergeError> {
+    if pages == 0 || span == 0 {
+        return Err(MergeError::NoDuration);
+    }
+    Ok(options.level.map_or(1.0, |level| {
+        let rate_max = options.intensity.requests_per_s_max;
+        let wanted = (f64::from(level) - 0.5) / f64::from(LEVELS) * rate_max;
+        pages as f64 * 1e9 / span as f64 / wanted
+    }))
 }
 
 #[cfg(test)]

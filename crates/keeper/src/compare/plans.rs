@@ -27,6 +27,8 @@ pub struct CompareOptions<'a> {
 /// What the plans did to a mix.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
+    /// The names of the tenants' workloads.
+    pub tenants: Vec<String>,
     /// The intensity level of the whole run, 1 to 20.
     pub level: u8,
     /// For each tenant, whether it mostly writes.
@@ -59,12 +61,17 @@ pub struct PlanLine {
 type NamedPlan<'a> = (String, Plan<'a>, bool);
 
 impl PlanRunner<'_> {
-    /// Runs the allocator's plans and every fixed strategy.
+    /// Runs the allocator's plans and every fixed strategy. `tenants` are the names of the tenants'
+    /// workloads.
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room, does not fit the policy, or the caller stopped
     /// it.
-    pub fn compare(&self, options: CompareOptions) -> Result<Comparison, CompareError> {
+    pub fn compare(
+        &self,
+        tenants: Vec<String>,
+        options: CompareOptions,
+    ) -> Result<Comparison, CompareError> {
         let CompareOptions { policy, collect, repeat } = options;
         let (trained, found) = (policy.channels, self.device.geometry().channels);
         if trained != found {
@@ -116,7 +123,7 @@ impl PlanRunner<'_> {
         lines.push(line(&format!("best of {}", strategies.len()), best));
         let level = policy.intensity.level(self.page_rate()) + 1;
         let decisions = outcomes[0].decisions.clone();
-        Ok(Comparison { level, writers, lines, decisions })
+        Ok(Comparison { tenants, level, writers, lines, decisions })
     }
 
     /// The report of each tenant alone on the drive, with all channels.

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::data_cache::Left;
 use crate::vocabulary::SimError;
 use ssdtune_ftl::{PastMapping, PastPage};
-use ssdtune_model::{Lpn, Nanos, TenantId};
+use ssdtune_model::{Lpn, Nanos, PlaneId, TenantId};
 
 pub use crate::data_cache::CachedPage;
 
@@ -72,6 +72,12 @@ impl Simulator {
             pages: ftl.tenant_pages(tenant),
             is_buffer: cache.is_buffer(),
         }
+    }
+
+    /// The planes that a tenant's pages are laid over, in their order: where `PastPage::position`
+    /// counts.
+    pub fn past_planes(&self, tenant: TenantId) -> &[PlaneId] {
+        self.core.backend.ftl.tenant_planes(tenant)
     }
 
     /// Gives an empty drive a past. Call this before anything else. Cost: that of the pages named,

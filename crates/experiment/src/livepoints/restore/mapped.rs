@@ -190,7 +190,7 @@ impl<'a> Ages<'a> {
     /// Whether a mapping has changed since its translation page was written.
     fn changed(&self, page: u64, record: &Record, older: f64) -> bool {
         // A copy has changes of no translation page that is written back anyway.
-        let is_copy = page >= self.restorer.spare.span;
+        let is_copy = self.restorer.spare.is_copy(page);
         match record.write {
             _ if self.all <= self.size => self.is_filled || record.write != NEVER,
             NEVER => false,

@@ -1,10 +1,12 @@
 //! Where pages lie on flash when a window begins.
 
+use super::super::layout::Filled;
 use super::super::record::{NEVER, Record};
 use super::super::{Mark, Window};
 use super::Restorer;
 use super::clock::Clock;
 use super::pages::records;
+use super::shared::{Shared, Shares};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastPage;
@@ -28,18 +30,23 @@ impl Restorer<'_> {
         used: &[(u64, Record)],
     ) -> (Vec<PastPage>, Vec<u64>) {
         let (marks, counts) = (&self.points.course.marks, self.counts(window));
-        let planes = self.layout.taken.len();
+        let filled_by_start = self.shared.as_ref().map_or(&self.layout.taken[..], Shared::filled);
+        let planes = filled_by_start.len();
         let written = flash_writes(marks, counts, window.start);
-        let shares = self.shares(window, written as u64);
+        let share = |request: u32| flash_writes(marks, counts, request) / written.max(1.0);
+        let shares = match &self.shared {
+            None => Shares::of_one(self.shares(window, written as u64)),
+            Some(shared) => shared.shares(self.points, window, written as u64, share),
+        };
         // Neighbours were written by the same request, as a rule.
         let last = Cell::new((window.start, written / written.max(1.0)));
         let added = |position: usize, request: u32| {
             if last.get().0 != request {
-                last.set((request, flash_writes(marks, counts, request) / written.max(1.0)));
+                last.set((request, share(request)));
             }
-            (shares[position] as f64 * last.get().1) as u64
+            shares.taken(position, last.get().1)
         };
-        let taken: Vec<u64> = (self.layout.taken.iter().enumerate())
+        let mut taken: Vec<u64> = (filled_by_start.iter().enumerate())
             .map(|(position, filled)| filled + added(position, window.start))
             .collect();
         let (spare, finder) = (self.spare, self.layout.finder());
@@ -54,31 +61,23 @@ impl Restorer<'_> {
             .filter_map(|&(page, ref record)| {
                 let filled = finder.find(spare.original(page))?;
                 let rewritten = record.write != NEVER;
-                let position = match rewritten && !self.room.is_static {
-                    true => (scramble(page) % planes as u64) as u32,
-                    false => filled.position,
-                };
-                let nth = match rewritten {
-                    false => filled.nth,
-                    true => {
-                        self.layout.taken[position as usize]
-                            + added(position as usize, record.write)
+                let filled = match &self.shared {
+                    Some(shared) => shared.place(page, filled, record)?,
+                    None if rewritten && !self.room.is_static => {
+                        Filled { position: (scramble(page) % planes as u64) as u32, ..filled }
                     }
+                    None => filled,
                 };
-                let sectors = filled.sectors;
+                let at = filled.position as usize;
+                let added = || filled_by_start[at] + added(at, record.write);
+                let nth = if rewritten { added() } else { filled.nth };
+                let (position, sectors) = (filled.position, filled.sectors);
                 Some(PastPage { lpn: Lpn(page), position, nth, sectors })
             })
             .collect();
-        // Two pages of a plane have two numbers: the later one keeps its own.
+        self.shared.iter().for_each(|shared| shared.count_reads(&pages, &mut taken));
         let mut pages = by_plane(pages, planes);
-        let mut last = (u32::MAX, 0);
-        pages.retain_mut(|page| {
-            let limit =
-                if last.0 == page.position { last.1 } else { taken[page.position as usize] };
-            page.nth = page.nth.min(limit.saturating_sub(1));
-            last = (page.position, page.nth);
-            limit > 0
-        });
+        keep_apart(&mut pages, &taken);
         (pages, taken)
     }
 
@@ -117,6 +116,17 @@ impl Restorer<'_> {
         });
         shares.collect()
     }
+}
+
+/// Two pages of a plane have two numbers: the later one keeps its own.
+fn keep_apart(pages: &mut Vec<PastPage>, taken: &[u64]) {
+    let mut last = (u32::MAX, 0);
+    pages.retain_mut(|page| {
+        let limit = if last.0 == page.position { last.1 } else { taken[page.position as usize] };
+        page.nth = page.nth.min(limit.saturating_sub(1));
+        last = (page.position, page.nth);
+        limit > 0
+    });
 }
 
 /// Pages of each plane together, what was written last first.

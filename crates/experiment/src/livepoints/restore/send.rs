@@ -9,10 +9,9 @@ use super::super::recency::Depth;
 use super::Restorer;
 use super::clock::Clock;
 use super::stack::Stack;
+use ssdtune_model::Nanos;
 use ssdtune_model::config::CacheMode;
-use ssdtune_model::{Lpn, Nanos};
 use ssdtune_sim::Simulator;
-use ssdtune_trace::TenantId;
 use std::collections::VecDeque;
 
 /// Pages that were pushed out of late, at most.
@@ -58,7 +57,8 @@ impl Restorer<'_> {
         for (ago, page, sectors, is_out) in sent {
             if ago <= reach.0 as f64 && ago <= begins.0 as f64 {
                 drive.run_until(begins - Nanos(ago as u64));
-                drive.write_back(TenantId(0), Lpn(page), sectors, is_out);
+                let (tenant, lpn) = self.spare.spaces.place(page);
+                drive.write_back(tenant, lpn, sectors, is_out);
             }
         }
         if begins > drive.now() {
@@ -144,7 +144,8 @@ impl Restorer<'_> {
                 let (page, record) = stack.drawn[(nth % own) as usize];
                 let page = self.spare.last_copy(page, nth / own);
                 let ago = (nth as f64 + 0.5) / count as f64 * reach;
-                let is_written = self.is_dirty(window, &record) && page < self.room.pages;
+                let is_there = self.spare.spaces.within(page) < self.room.pages;
+                let is_written = self.is_dirty(window, &record) && is_there;
                 is_written.then(|| (ago, page, self.sectors_of(record.eighths)))
             })
             .collect()

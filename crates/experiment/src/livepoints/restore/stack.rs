@@ -3,6 +3,7 @@
 
 use super::super::Window;
 use super::super::record::Record;
+use super::super::spaces::Spaces;
 use super::pages::Pages;
 use ssdtune_model::scramble;
 
@@ -18,8 +19,10 @@ pub(super) const SHIFT: u64 = 4_096;
 pub(super) struct Spare {
     /// The trace lies below this page.
     pub span: u64,
-    /// Pages of the drive.
+    /// Pages of the drive; of a tenant's address space where several share it.
     pub pages: u64,
+    /// The address spaces of the tenants.
+    pub spaces: Spaces,
 }
 
 impl Spare {
@@ -41,8 +44,13 @@ impl Spare {
 
     /// The page that a copy stands for.
     pub fn original(&self, page: u64) -> u64 {
-        let nth = page / self.span;
+        let nth = self.spaces.within(page) / self.span;
         page - nth * self.span - Self::shift(nth)
+    }
+
+    /// Whether a page is one that the trace does not use.
+    pub fn is_copy(&self, page: u64) -> bool {
+        self.spaces.within(page) >= self.span
     }
 
     fn shift(nth: u64) -> u64 {

@@ -10,10 +10,9 @@ use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
-use serde::Serialize;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
 use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
-use ssdtune_keeper::{CompareError, CompareOptions, Comparison, PlanRunner};
+use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, compare_windows};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
 
@@ -41,10 +40,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     strict: StrictArg,
 
-    /// Keep at most this many requests in all, the first in order of time.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    #[arg(value_parser = whole::<u64>(100..=100_000_000))]
-    requests: u64,
+    /// Keep at most this many requests in all, the first in order of time. Unless given: 1,000,000,
+    /// and of traces with --sample all.
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(100..=100_000_000))]
+    requests: Option<u64>,
+
+    /// Tell the figures of the whole mix from windows of it (docs/sampling.md), for millions of
+    /// requests: `keeper compare --model net.json --trace a.csv b.csv --even --sample`. The drive
+    /// begins empty or with --start footprint.
+    #[arg(long, conflicts_with = "repeat")]
+    sample: bool,
 
     /// Change the speed of the whole mix so that it has this intensity level in the mean, 1 to 20.
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=20))]
@@ -91,51 +96,43 @@ impl FormerData {
     }
 }
 
-#[derive(Serialize)]
-struct Document {
-    /// Names of the workloads.
-    tenants: Vec<String>,
-    #[serde(flatten)]
-    comparison: Comparison,
-}
-
 /// Runs every plan and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
     let policy = read_policy(&args.model)?;
     note_other_drive(&policy, &config, context);
     let preparation = preparation(args, &config, context)?;
-    let sources = sources(args, context)?;
+    let is_cut = !args.sample || args.trace.is_empty();
+    let limit = args.requests.or(is_cut.then_some(1_000_000));
+    let sources = sources(args, limit, context)?;
+    let requests_max = limit.map_or(usize::MAX, |limit| limit as usize);
+    let (even, level, intensity) = (args.even, args.level, policy.intensity);
+    let options = MergeOptions { even, requests_max, level, intensity };
+    let collect = args.collect_ms.unwrap_or(Nanos(policy.collect_ns));
+    if args.sample {
+        let (deferred, mix) = (Deferred::new(), (&sources[..], options));
+        let (stop, allocator) = (deferred.flag(), (&policy, collect));
+        let compare = || compare_windows(&config, &preparation, mix, allocator, stop);
+        let comparison = context.pool()?.install(compare).map_err(failure)?;
+        return context.show(&comparison, comparison.text());
+    }
     let tenants: Vec<String> = sources.iter().map(RequestSource::name).collect();
-    let options = MergeOptions {
-        even: args.even,
-        requests_max: args.requests as usize,
-        level: args.level,
-        intensity: policy.intensity,
-    };
-    let requests = merged_requests(&config, &sources, &options).map_err(merge_failure)?;
+    let requests =
+        merged_requests(&config, &sources, &options).map_err(|error| failure(error.into()))?;
     let deferred = Deferred::new();
     let plans = PlanRunner::new(&config, preparation, tenants.len(), &requests, deferred.flag())
         .map_err(failure)?;
-    let collect = args.collect_ms.unwrap_or(Nanos(policy.collect_ns));
     let options = CompareOptions { policy: &policy, collect, repeat: args.repeat };
-    let comparison = context.pool()?.install(|| plans.compare(options)).map_err(failure)?;
-    let text = comparison.text(&tenants);
-    context.show(&Document { tenants, comparison }, text)
+    let whole = context.pool()?.install(|| plans.compare(tenants, options)).map_err(failure)?;
+    context.show(&whole, whole.text())
 }
 
 fn failure(error: CompareError) -> Failure {
     match error {
         CompareError::Interrupted => Failure::Interrupted,
         CompareError::Allocator(error) => Failure::usage(error),
+        CompareError::Mix(error) if !matches!(error, MergeError::Drive(_)) => Failure::input(error),
         other => Failure::Work(other.into()),
-    }
-}
-
-fn merge_failure(error: MergeError) -> Failure {
-    match error {
-        MergeError::Drive(error) => Failure::Work(error.into()),
-        MergeError::Source(_) | MergeError::NoDuration => Failure::input(error),
     }
 }
 
@@ -149,18 +146,20 @@ fn preparation(args: &Args, config: &CheckedConfig, context: &Context) -> Outcom
 }
 
 /// The tenants' workloads, in the order of the command line.
-fn sources(args: &Args, context: &Context) -> Outcome<Vec<RequestSource>> {
+fn sources(args: &Args, limit: Option<u64>, context: &Context) -> Outcome<Vec<RequestSource>> {
     let traces = args.trace.iter().map(|path| {
         let file = RequestSource::new(Origin::File(path.clone()), args.strict.options(context));
-        let limit = Some(args.requests);
         // Several readings, of one or all tenants, follow.
         let file = RequestSource { limit, ..file };
-        let file = file.load(usize::MAX).map_err(Failure::input)?.unwrap_or(file);
+        let file = match args.sample {
+            true => file.repeatable().map_err(Failure::input)?,
+            false => file.load(usize::MAX).map_err(Failure::input)?.unwrap_or(file),
+        };
         file.warnings.iter().for_each(|warning| context.warn(warning));
         Ok(RequestSource { fit: Some(AddressFit::Compact), ..file })
     });
     let models = args.workload.iter().map(|name| {
-        let model = models::source(name, args.requests, context)?;
+        let model = models::source(name, limit.unwrap_or(u64::MAX), context)?;
         Ok(RequestSource { fit: Some(AddressFit::Wrap), ..model })
     });
     traces.chain(models).collect()
