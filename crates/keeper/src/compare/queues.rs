@@ -62,8 +62,9 @@ impl Queues {
             let die = plane.0 / geometry.planes_per_die;
             Lane { channel: at.channel.0, die }
         };
-        let mean = |times: &[Nanos]| {
-            times.iter().map(|time| time.0 as f64).sum::<f64>() / times.len() as f64
+        let types = config.flash.technology.page_types();
+        let mean = |times: &[Nanos; 4]| {
+            types.iter().map(|&kind| times[kind].0 as f64).sum::<f64>() / types.len() as f64
         };
         let bytes_per_us = f64::from(config.bus.width_bytes * config.bus.rate_mts);
         let costs = Costs {
