@@ -3,7 +3,9 @@
 //! use is one for all.
 
 use super::LivePointsError;
-use ssdtune_model::{CheckedConfig, Lpn, Sectors};
+use crate::preparation::Start;
+use ssdtune_model::config::{CacheMode, Sharing};
+use ssdtune_model::{CheckedConfig, DeviceConfig, Lpn, Sectors};
 use ssdtune_sim::{Observe, Simulator, Tenant};
 use ssdtune_trace::{Request, TenantId};
 
@@ -31,6 +33,23 @@ impl Spaces {
         let (entries, planes) = (room.mappings_per_page.max(1), u64::from(room.planes.max(1)));
         let each = room.pages.next_multiple_of(entries * planes);
         Ok(Self { tenants: tenants as u16, each, page_sectors: room.page_sectors.into() })
+    }
+
+    /// Checks that a drive which they share can be restored.
+    ///
+    /// # Errors
+    /// Its caches are divided among tenants, or it begins otherwise than empty or with what the mix
+    /// touches.
+    pub fn check(&self, device: &DeviceConfig, start: &Start) -> Result<(), LivePointsError> {
+        let (cache, mapping) = (&device.cache, &device.mapping);
+        let has_parts = cache.mode != CacheMode::Off && cache.sharing != Sharing::Shared
+            || !mapping.ideal
+                && (mapping.cmt_sharing != Sharing::Shared || device.compat.cmt_private_copies);
+        match start {
+            _ if has_parts && self.tenants > 1 => Err(LivePointsError::Partitions),
+            Start::Empty | Start::Footprint => Ok(()),
+            other => Err(LivePointsError::SharedStart { start: other.to_string() }),
+        }
     }
 
     /// How many tenants there are.

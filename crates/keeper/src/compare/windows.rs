@@ -130,6 +130,8 @@ impl<'a> WindowPlans<'a> {
         }
         let page_bytes = device.geometry().page_bytes;
         let options = SampleOptions { page_bytes, ..options };
+        let spaces = Spaces::of(device, mix.tenants())?;
+        spaces.check(device, &preparation.start)?;
         let [device, hybrid] = plan_devices(device, &preparation.start)?;
         Ok(Self { device, hybrid, start: preparation.start.clone(), mix, options, stop })
     }

@@ -12,8 +12,7 @@ use crate::error::PrepareError;
 use crate::preparation::Start;
 use crate::prepare::Binding;
 use roaring::RoaringTreemap;
-use ssdtune_model::config::{CacheMode, Sharing};
-use ssdtune_model::{CheckedConfig, Lpn, Place, PlaneId, scramble};
+use ssdtune_model::{Lpn, Place, PlaneId, scramble};
 use ssdtune_sim::{Past, PastPage, SimError, Simulator};
 use ssdtune_trace::TenantId;
 use std::collections::HashMap;
@@ -86,7 +85,7 @@ impl<'a> Shared<'a> {
         blank: &mut Simulator,
         start: &Start,
     ) -> Result<Self, LivePointsError> {
-        check(blank.config(), start)?;
+        drive.spaces.check(blank.config(), start)?;
         let all = blank.past_planes(TenantId(0)).to_vec();
         let place: HashMap<PlaneId, u32> = all.iter().copied().zip(0..).collect();
         let dynamic = bind(blank, drive.bindings)?;
@@ -301,17 +300,4 @@ fn bind(drive: &mut Simulator, bindings: &[Binding]) -> Result<Vec<bool>, SimErr
         dynamic.push(!drive.past_room(tenant).is_static);
     }
     Ok(dynamic)
-}
-
-/// Whether a drive that tenants share can be restored.
-fn check(device: &CheckedConfig, start: &Start) -> Result<(), LivePointsError> {
-    let (cache, mapping) = (&device.cache, &device.mapping);
-    let has_parts = cache.mode != CacheMode::Off && cache.sharing != Sharing::Shared
-        || !mapping.ideal
-            && (mapping.cmt_sharing != Sharing::Shared || device.compat.cmt_private_copies);
-    match start {
-        _ if has_parts => Err(LivePointsError::Partitions),
-        Start::Empty | Start::Footprint => Ok(()),
-        other => Err(LivePointsError::SharedStart { start: other.to_string() }),
-    }
 }
