@@ -180,7 +180,7 @@ fn plans_are_compared_on_windows_of_a_mix() {
     assert_eq!(told["strategies"].as_array().unwrap().len(), 8);
     for (flags, code, words) in [
         (["--sample", "--repeat", "--even"], 2, "cannot be used"),
-        (["--sample", "--start", "steady:0.5"], 1, "--start steady:0.5"),
+        (["--sample", "--start", "steady:0.5"], 2, "--start steady:0.5"),
     ] {
         compare(&model, &flags).assert().code(code).stderr(predicate::str::contains(words));
     }

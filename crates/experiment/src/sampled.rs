@@ -206,7 +206,14 @@ pub enum SampledError {
 impl SampledError {
     /// Whether something else was to be asked, rather than the trace being at fault.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Flows { .. } | Self::Start { .. } | Self::Deep { .. })
+        use LivePointsError::{Partitions, SharedStart};
+        matches!(
+            self,
+            Self::Flows { .. }
+                | Self::Start { .. }
+                | Self::Deep { .. }
+                | Self::Points(SharedStart { .. } | Partitions)
+        )
     }
 }
 

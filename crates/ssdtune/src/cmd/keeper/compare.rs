@@ -131,6 +131,7 @@ fn failure(error: CompareError) -> Failure {
     match error {
         CompareError::Interrupted => Failure::Interrupted,
         CompareError::Allocator(error) => Failure::usage(error),
+        CompareError::Windows(error) if error.is_usage() => Failure::usage(error),
         CompareError::Mix(error) if !matches!(error, MergeError::Drive(_)) => Failure::input(error),
         other => Failure::Work(other.into()),
     }
