@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, HarmMeter, Refused, choose};
 use super::judgement::Judgement;
-use super::measured::table;
+use super::measured::{Care, table};
 use super::{
     Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
     SpeedupTable, TopConfiguration, Verdicts,
@@ -48,11 +48,13 @@ pub fn recommend(
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let importance = collector.importance(best)?;
     let (config, importance, grade) = collector.simplify(best, importance)?;
-    let training = collector.table(&config)?;
-    let ignoring_others = collector.table(&found.best_alone().config)?;
+    // What was held out gives the verdict, if something was.
+    let care = if options.held_out.is_some() { Care::Search } else { Care::Verdict };
+    let training = collector.table(&config, care)?;
+    let ignoring_others = collector.table(&found.best_alone().config, Care::Search)?;
     let judgement = Judgement::of(task, &config, refused, options.held_out.as_deref(), evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
-    collector.note_what_to_know(&training);
+    collector.note_what_to_know(&training, held_out.as_ref().unwrap_or(&training));
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
     let (mqsim_xml, mqsim_notes) = match ssdtune_mqsim::write_device(&named) {
@@ -257,14 +259,14 @@ impl EvidenceCollector<'_> {
     }
 
     /// Speedups of a drive on the workloads of the search.
-    fn table(&self, config: &CheckedConfig) -> Result<SpeedupTable, TuneError> {
+    fn table(&self, config: &CheckedConfig, care: Care) -> Result<SpeedupTable, TuneError> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
-        Ok(table(self.evaluator, &self.task.base, config, &workloads)?)
+        Ok(table(self.evaluator, &self.task.base, config, &workloads, care)?)
     }
 
-    /// Adds notes on what the figures do not show.
-    fn note_what_to_know(&mut self, training: &SpeedupTable) {
+    /// Adds notes on what the figures do not show: those of the search, and those of the verdict.
+    fn note_what_to_know(&mut self, training: &SpeedupTable, verdict: &SpeedupTable) {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
@@ -283,8 +285,8 @@ impl EvidenceCollector<'_> {
             }
         }
         let target = &training.target;
-        if let Some(note) = target.interval.as_ref().and_then(SpeedupInterval::note) {
-            self.notes.push(format!("{}: {note}", target.workload));
+        if let Some(note) = verdict.target.interval.as_ref().and_then(SpeedupInterval::note) {
+            self.notes.push(format!("{}: {note}", verdict.target.workload));
         }
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(

@@ -2,7 +2,7 @@
 //! it was judged, and the held-out traces, which only report.
 
 use super::choice::Refused;
-use super::measured::{rows, table};
+use super::measured::{Care, rows, table};
 use super::{SpeedupTable, WorkloadResult};
 use crate::breach::{Breach, TraceSet};
 use crate::evaluate::{CachedEvaluator, MeasureError};
@@ -41,12 +41,13 @@ impl Judgement {
         let held_out = match held_out {
             Some(workloads) => {
                 let workloads: Vec<&Workload> = workloads.iter().collect();
-                Some(table(evaluator, &task.base, config, &workloads)?)
+                Some(table(evaluator, &task.base, config, &workloads, Care::Verdict)?)
             }
             None => None,
         };
         let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
-        let validation = rows(evaluator, &task.base, config, &validation.collect::<Vec<_>>())?;
+        let validation =
+            rows(evaluator, &task.base, config, &validation.collect::<Vec<_>>(), Care::Verdict)?;
         let held_out_breaches = held_out.as_ref().map_or(Vec::new(), |table| breaches(task, table));
         Ok(Self { held_out, held_out_breaches, validation, refused })
     }

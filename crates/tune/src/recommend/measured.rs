@@ -7,14 +7,23 @@ use crate::workload::Workload;
 use ssdtune_model::CheckedConfig;
 use std::borrow::Cow;
 
-/// A drive and a baseline on workloads. Of a long trace as many windows are measured as tell the
-/// speedups to 2 %; where not even all would, no more than
-/// [`times`](crate::workload::Windows::times) allows.
+/// How many windows of long traces are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Those that were drawn for the search.
+    Search,
+    /// As many as tell the speedups to 2 %; where not even all would, no more than
+    /// [`times`](crate::workload::Windows::times) allows.
+    Verdict,
+}
+
+/// A drive and a baseline on workloads.
 pub(super) fn rows(
     evaluator: &CachedEvaluator,
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
+    care: Care,
 ) -> Result<Vec<WorkloadResult>, MeasureError> {
     let mut questions: Vec<(&CheckedConfig, &Workload)> = Vec::new();
     for workload in workloads {
@@ -24,7 +33,8 @@ pub(super) fn rows(
     let mut rows = Vec::new();
     for (pair, workload) in answers.chunks(2).zip(workloads) {
         let (mut own, mut workload) = (row(workload, pair), Cow::Borrowed(*workload));
-        while let Some(wider) = windows_missing(&own).and_then(|by| wider(&workload, by)) {
+        let missing = |own: &WorkloadResult| windows_missing(own).filter(|_| care == Care::Verdict);
+        while let Some(wider) = missing(&own).and_then(|by| wider(&workload, by)) {
             let again = evaluator.measure_workloads(&[(base, &wider), (config, &wider)])?;
             own = row(&wider, &again);
             workload = Cow::Owned(wider);
@@ -80,8 +90,9 @@ pub(super) fn table(
     base: &CheckedConfig,
     config: &CheckedConfig,
     workloads: &[&Workload],
+    care: Care,
 ) -> Result<SpeedupTable, MeasureError> {
-    let mut rows = rows(evaluator, base, config, workloads)?;
+    let mut rows = rows(evaluator, base, config, workloads, care)?;
     let target = rows.remove(0);
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
@@ -179,7 +190,7 @@ mod tests {
         let workload = Workload { name: "one".to_owned(), depth: 1, traces };
         let stop = AtomicBool::new(false);
         let evaluator = CachedEvaluator::new(&Narrow, None, &stop, &|_| {});
-        let rows = rows(&evaluator, &base, &wide, &[&workload]).unwrap();
+        let rows = rows(&evaluator, &base, &wide, &[&workload], Care::Verdict).unwrap();
         let (baseline, own) = (&rows[0].baseline, &rows[0].own);
         assert_eq!((rows[0].speedup.latency, own.figures), (0.0, None));
         assert_eq!([own.latency_us(), own.throughput_mbps()], ["not served", "-"]);
