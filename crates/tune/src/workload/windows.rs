@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// Windows that a drive is measured on, unless more are asked for. With 500 measured requests each
 /// they rank drives as a whole run does (docs/results/sampling.md), at the cost of a prefix of
-/// 42,560 requests.
-pub const WINDOWS: usize = 40;
+/// 47,000 requests; and one or two fewer, as a draw may give, are still enough for an interval.
+pub const WINDOWS: usize = 44;
 /// Windows that are measured at most to know a speedup better, if that is not known to 2 % by all.
 const MOST: usize = 240;
 /// The fewest windows of a draw: races decide on no fewer.
