@@ -5,7 +5,8 @@
 //! `sampling_study TRACES [REQUESTS [DRIVES [WINDOWS [PASSES]]]]`: names separated by commas, or
 //! `all`; the first REQUESTS (100,000) of each trace; DRIVES (40) random drives beside the preset
 //! `intel-750`; WINDOWS (40) of 500 measured requests in each estimate; PASSES (1) over each trace,
-//! whose windows lie at other places. The traces are looked for in `$SSDTUNE_SHARED/traces`. It
+//! whose windows lie at other places (if a trace is so long that there are gaps between windows:
+//! more than 2.1 million requests). The traces are looked for in `$SSDTUNE_SHARED/traces`. It
 //! prints a line for each trace and replay, and the sums.
 //!
 //! The first six traces have been looked at while restoring and estimating were made, the others

@@ -320,16 +320,7 @@ fn serve_window(
     let page = f64::from(drive.past_room(TenantId(0)).page_sectors);
     let coming = drive.sectors_on_the_way(TenantId(0)) as f64 / page;
     let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
-    let mut completions: Vec<Completion> = Vec::with_capacity(window.requests.len());
-    let ended = serve(&mut drive, vec![stream], None, stop, |_, done, _| {
-        completions.extend_from_slice(done);
-        true
-    });
-    match ended {
-        Served::Completed => {}
-        Served::OutOfSpace { .. } => return Err(LivePointsError::OutOfSpace.into()),
-        Served::GivenUp | Served::Interrupted => return Err(SampledError::Interrupted),
-    }
+    let completions = completed(&mut drive, stream, window, stop)?;
     let after = Counted::of(&drive);
     let flash = before.flash_until(&after);
     let timed = timed(window, replay, &completions, flash.host as f64 - coming);
@@ -367,6 +358,25 @@ fn serve_window(
         waits_from_before: replay == Replay::Open && waits_from_before(&completions, &numbers),
         report: drive.report(),
     })
+}
+
+/// What a drive completes of a window whose requests come as a stream.
+fn completed(
+    drive: &mut Simulator,
+    stream: Stream<'_>,
+    window: &Window,
+    stop: &AtomicBool,
+) -> Result<Vec<Completion>, SampledError> {
+    let mut completions = Vec::with_capacity(window.requests.len());
+    let served = serve(drive, vec![stream], None, stop, |_, done, _| {
+        completions.extend_from_slice(done);
+        true
+    });
+    match served {
+        Served::Completed => Ok(completions),
+        Served::OutOfSpace { .. } => Err(LivePointsError::OutOfSpace.into()),
+        Served::GivenUp | Served::Interrupted => Err(SampledError::Interrupted),
+    }
 }
 
 /// How long the first and the last of some requests waited at the host.

@@ -2,14 +2,13 @@
 //!
 //! Latencies count from the arrival at the host, as those of tenants do wherever they are compared.
 
-use super::{Counted, OBSERVE, SampledError};
+use super::{Counted, OBSERVE, SampledError, completed};
 use crate::livepoints::{LivePoints, LivePointsError, Restorer, SharedDrive, TAIL, Window};
 use crate::preparation::Start;
-use crate::serve::{Served, serve};
 use crate::tally::Tally;
 use rayon::prelude::*;
 use ssdtune_model::CheckedConfig;
-use ssdtune_sim::{Completion, Stream};
+use ssdtune_sim::Stream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The mean latency from which on windows are late, as a share of the time to warm up. Where it was
@@ -81,16 +80,7 @@ fn serve_window(
     let before = Counted::of(&drive);
     let requests = window.requests.iter().map(|request| task.tenants.spaces.part(request));
     let stream = Stream { tenant: None, ..Stream::open(requests) };
-    let mut completions: Vec<Completion> = Vec::with_capacity(window.requests.len());
-    let served = serve(&mut drive, vec![stream], None, stop, |_, done, _| {
-        completions.extend_from_slice(done);
-        true
-    });
-    match served {
-        Served::Completed => {}
-        Served::OutOfSpace { .. } => return Err(LivePointsError::OutOfSpace.into()),
-        Served::GivenUp | Served::Interrupted => return Err(SampledError::Interrupted),
-    }
+    let completions = completed(&mut drive, stream, window, stop)?;
     let end = window.requests.len() as u64 - u64::from(TAIL);
     let measured = u64::from(window.warm_up)..end;
     let (mut tally, mut latency_ns) = (Tally::default(), 0.0);

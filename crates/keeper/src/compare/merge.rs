@@ -88,8 +88,8 @@ fn merge(
     Ok(mix)
 }
 
-/// The factor on the times of a mix that touches so many pages in so many nanoseconds, so that it
-/// has the speed asked for.
+/// The factor on the times of a mix at which it has the intensity level asked for; 1 if none is.
+/// `pages` is how many flash pages the mix touches, `span` how many nanoseconds it takes.
 pub(super) fn paced(options: &MergeOptions, pages: u64, span: u64) -> Result<f64, MergeError> {
     if pages == 0 || span == 0 {
         return Err(MergeError::NoDuration);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// Which windows of a trace are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
-    /// At most so many, at equal distances.
+    /// Windows of a trace at most, at equal distances.
     pub most: usize,
     /// Requests of a window; the first third warms up. A file of live-points has its own.
     pub length: u32,
