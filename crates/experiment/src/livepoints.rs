@@ -161,6 +161,11 @@ impl Run {
         let record = self.record;
         self.pages().map(move |page| (page, record))
     }
+
+    /// Some of its pages.
+    fn part(&self, pages: std::ops::Range<u64>) -> Self {
+        Self { first: pages.start, pages: (pages.end - pages.start) as u32, ..*self }
+    }
 }
 
 /// The present epoch of writes, by the times of the trace.

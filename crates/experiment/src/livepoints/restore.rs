@@ -30,7 +30,7 @@ use super::{LivePoints, LivePointsError, Run, Window};
 use crate::error::{PrepareError, SourceError};
 use crate::preparation::{Preparation, Start};
 use crate::prepare::{Blank, FallibleRequests, Upcoming};
-use pages::Pages;
+use pages::{Pages, runs};
 use shared::Shared;
 use ssdtune_model::{CheckedConfig, Lpn, Nanos, Sectors};
 use ssdtune_sim::{CachedPage, Observe, Past, PastRoom, Simulator, Tenant};
@@ -202,18 +202,21 @@ impl<'a> Restorer<'a> {
             true => stack.others.saturating_sub(coming),
             false => stack.others,
         };
-        let cached: Vec<CachedPage> = (stack.pages.iter())
-            .map(|(page, record, _)| self.cached_page(window, *page, record))
-            .collect();
+        let mut cached: Vec<CachedPage> = Vec::with_capacity(stack.pages.len());
+        for alike in stack.pages.chunk_by(|one, next| one.1 == next.1) {
+            let any = self.cached_page(window, alike[0].0, &alike[0].1);
+            cached.extend(alike.iter().map(|page| CachedPage { lpn: Lpn(page.0), ..any }));
+        }
         let pushed_out = self.pushed_out(window, &stack);
-        let mut used = stack.drawn;
+        let mut used = runs(stack.drawn);
         let gone = pushed_out.iter().map(|&(_, page, _)| (page, Record::NONE));
-        let leaving: Vec<(u64, Record)> = used.iter().copied().chain(gone).collect();
+        let leaving = [used.clone(), runs(gone)].concat();
         let (mappings, other_mappings, more) = self.mappings(window, &leaving, accesses);
-        used.extend(more);
+        used.extend(runs(more));
         let held: Pages = cached.iter().map(|page| page.lpn.0).collect();
         let written = window.before.iter().filter(|run| self.clock.this_epoch(&run.record, window));
-        let written = written.flat_map(Run::pages).filter(|&page| !held.contains(page)).map(Lpn);
+        let written =
+            written.flat_map(|run| held.others(*run)).flat_map(|run| run.pages()).map(Lpn);
         let (pages, taken) = match is_filled || self.shared.is_some() {
             true => self.pages(window, &used),
             false => Default::default(),

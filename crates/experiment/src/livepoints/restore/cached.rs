@@ -4,7 +4,7 @@ use super::super::Window;
 use super::super::recency::{Depth, Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::clock::{Clock, lanes};
-use super::pages::{Pages, records};
+use super::pages::Pages;
 use super::stack::{Cache, Stack};
 use super::{Lanes, Restorer};
 use ssdtune_model::Lpn;
@@ -65,12 +65,12 @@ impl Restorer<'_> {
             capacity: self.room.cached,
             all: depth_of(0),
             leaving,
-            named: records(window.before.iter()),
+            named: &window.before,
             spare: self.spare,
             window,
         };
-        let mut stack =
-            Stack::of(cache, |_, record| self.is_cached(record).then(|| depth_of(record.touch)));
+        let holds = |record: &Record| self.is_cached(record).then(|| depth_of(record.touch));
+        let mut stack = Stack::of(cache, |_, record| (holds(record), u64::MAX));
         self.change(window, &lanes, &mut stack);
         stack
     }
@@ -94,9 +94,14 @@ impl Restorer<'_> {
                 (all, changed + back * (all - changed))
             })
             .collect();
+        // Where the last page stood, as a rule the next one stands, too.
+        let near = Cell::new(1);
         let changed = |rank: f64| {
-            let after = course.partition_point(|point| point.0 <= rank).clamp(1, course.len() - 1);
-            let (low, high) = (course[after - 1], course[after]);
+            if rank < course[near.get() - 1].0 || rank >= course[near.get()].0 {
+                let after = course.partition_point(|point| point.0 <= rank);
+                near.set(after.clamp(1, course.len() - 1));
+            }
+            let (low, high) = (course[near.get() - 1], course[near.get()]);
             let part = (rank - low.0) / (high.0 - low.0).max(1e-9);
             low.1 + part.min(1.0) * (high.1 - low.1)
         };

@@ -11,8 +11,8 @@ use super::super::recency::{Lane, depth};
 use super::super::record::{NEVER, Record};
 use super::super::{Run, Window};
 use super::Restorer;
-use super::pages::{Pages, records};
-use super::stack::{Cache, Stack};
+use super::pages::{Pages, by_page, runs};
+use super::stack::{Cache, Stack, ranked};
 use crate::preparation::Start;
 use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastMapping;
@@ -25,22 +25,22 @@ impl Restorer<'_> {
     pub(super) fn mappings(
         &self,
         window: &Window,
-        leaving: &[(u64, Record)],
+        leaving: &[Run],
         accesses: u64,
     ) -> (Vec<PastMapping>, u64, Vec<(u64, Record)>) {
         let Some(capacity) = self.room.mappings else { return Default::default() };
         let ages = Ages::new(self, window, f64::from(capacity));
         let named = self.looked_up(window, &ages, leaving);
-        let is_named: Pages = named.iter().map(|&(page, _)| page).collect();
+        let is_named: Pages = named.iter().map(Run::pages).collect();
         let cache = Cache {
             capacity: capacity.into(),
             all: ages.all,
             leaving: accesses,
-            named,
+            named: &named,
             spare: self.spare,
             window,
         };
-        let stack = Stack::of(cache, |page, record| ages.place(page, record));
+        let stack = Stack::of(cache, |page, record| ages.places(page, record));
         let mapping = |&(page, record, place): &(u64, Record, f64)| {
             // What stands for another page is as old as that would be.
             let own = ages.place(page, &record).unwrap_or(place).max(1.0);
@@ -53,28 +53,23 @@ impl Restorer<'_> {
     /// Pages whose mappings may be asked for: those of the window, and those that are on their way
     /// to flash or leave the data cache for it. Of what was written of late the share that had to
     /// be looked up is that of the window's pages; those mappings are not in the cache.
-    fn looked_up(
-        &self,
-        window: &Window,
-        ages: &Ages<'_>,
-        leaving: &[(u64, Record)],
-    ) -> Vec<(u64, Record)> {
-        let mut named = records(window.before.iter());
+    fn looked_up(&self, window: &Window, ages: &Ages<'_>, leaving: &[Run]) -> Vec<Run> {
         let touched: Pages = window.before.iter().map(Run::pages).collect();
-        let missed = named.iter().filter(|(page, record)| {
-            ages.is_known(record)
-                && ages.place(*page, record).is_none_or(|place| place >= ages.size)
-        });
-        let missing = missed.count() as f64 / named.len().max(1) as f64;
+        let (mut all, mut missed) = (0, 0);
+        for run in &window.before {
+            all += run.pages;
+            ranked(*run, &|page, record| ages.places(page, record), |place, part| {
+                missed += if place >= ages.size { part.pages } else { 0 };
+            });
+        }
+        let missing = f64::from(missed) / f64::from(all.max(1));
         let is_here = |page: u64| scramble(page) as f64 / u64::MAX as f64 >= missing;
         let recent = window.recent.iter().flat_map(|(_, run)| run.records());
-        let recent = recent.filter(|&(page, _)| is_here(page)).chain(leaving.iter().copied());
-        let mut sent: Vec<(u64, Record)> =
-            recent.filter(|&(page, _)| !touched.contains(page)).collect();
-        sent.sort_by_key(|&(page, _)| page);
-        sent.dedup_by_key(|&mut (page, _)| page);
-        named.extend(sent);
-        named
+        let mut sent = runs(recent.filter(|&(page, _)| is_here(page)));
+        sent.extend_from_slice(leaving);
+        let sent = by_page(&sent);
+        let sent = sent.iter().flat_map(|run| touched.others(*run));
+        window.before.iter().copied().chain(sent).collect()
     }
 
     /// Where the mapping cache is too small for the trace, translation pages do not lie where a new
@@ -173,6 +168,19 @@ impl<'a> Ages<'a> {
     /// The age of the last write-back of the translation page that holds a page's mapping.
     fn write_back(&self, page: u64) -> f64 {
         phase(page / self.restorer.entries) * self.tau
+    }
+
+    /// As [`Ages::place`], and up to which page it is so for those behind it in a run.
+    fn places(&self, page: u64, record: &Record) -> (Option<f64>, u64) {
+        let until = match (record.touch, record.write) {
+            // The fill used one page after the other.
+            (NEVER, _) => page + 1,
+            (_, NEVER) => u64::MAX,
+            // A write-back refreshes the changed mappings of its translation page.
+            _ if self.all <= self.size => u64::MAX,
+            _ => (page / self.restorer.entries + 1) * self.restorer.entries,
+        };
+        (self.place(page, record), until)
     }
 
     /// Mappings that an endless cache would hold and that were used or refreshed later.

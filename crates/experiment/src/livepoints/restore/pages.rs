@@ -1,8 +1,11 @@
-//! Pages one by one, and sets of them, most of which lie side by side.
+//! Sets of pages, and their records. Most pages lie side by side, and neighbours have one record, so
+//! both are kept as runs: a window of wide requests touches 100,000 pages in 3,000 runs.
 
 use super::super::layout::joined;
 use super::super::{Run, record::Record};
 use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// A set of pages. It is asked most quickly for pages that lie near the last one.
@@ -23,6 +26,18 @@ impl Pages {
             self.before.set(before);
         }
         before.checked_sub(1).is_some_and(|nth| page < self.ranges[nth].end)
+    }
+
+    /// The parts of a run that it does not hold.
+    pub fn others(&self, run: Run) -> impl Iterator<Item = Run> {
+        let Range { start: mut from, end } = run.pages();
+        let first = self.ranges.partition_point(|range| range.end <= from);
+        let held = self.ranges[first..].iter().cloned().take_while(move |range| range.start < end);
+        held.chain([end..end]).filter_map(move |range| {
+            let gap = from..range.start;
+            from = range.end;
+            (gap.start < gap.end).then(|| run.part(gap))
+        })
     }
 }
 
@@ -45,19 +60,64 @@ impl FromIterator<u64> for Pages {
     }
 }
 
-/// The pages of runs, each with its record.
-pub fn records<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<(u64, Record)> {
-    let count: usize = runs.clone().map(|run| run.pages as usize).sum();
-    let mut all = Vec::with_capacity(count);
-    runs.for_each(|run| all.extend(run.records()));
-    all
+/// Pages with their records as runs.
+pub(super) fn runs(pages: impl IntoIterator<Item = (u64, Record)>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    pages
+        .into_iter()
+        .for_each(|(first, record)| append(&mut runs, Run { first, pages: 1, record }));
+    runs
+}
+
+/// Adds a run to others. It is one with the last of them if it goes on with it.
+fn append(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.pages().end == run.first && last.record == run.record => {
+            last.pages += run.pages;
+        }
+        _ => runs.push(run),
+    }
+}
+
+/// The pages of some runs in order, each once: where runs overlap, the first one of them counts.
+///
+/// Cost: that of sorting the runs, and of a queue of those that hold a page.
+pub(super) fn by_page(runs: &[Run]) -> Vec<Run> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|&nth| runs[nth].first);
+    let mut coming = order.into_iter().peekable();
+    let mut sorted = Vec::with_capacity(runs.len());
+    // Runs that have begun, the one that counts on top, and the page up to which all is done.
+    let (mut begun, mut page) = (BinaryHeap::new(), 0);
+    loop {
+        while begun
+            .peek()
+            .is_some_and(|&Reverse(nth): &Reverse<usize>| runs[nth].pages().end <= page)
+        {
+            begun.pop();
+        }
+        let next = coming.peek().map(|&nth| runs[nth].first);
+        match (begun.peek(), next) {
+            (None, None) => return sorted,
+            (Some(&Reverse(nth)), next) if next.is_none_or(|first| first > page) => {
+                let end = runs[nth].pages().end;
+                let until = next.map_or(end, |first| first.min(end));
+                append(&mut sorted, runs[nth].part(page..until));
+                page = until;
+            }
+            _ => {
+                page = page.max(next.unwrap_or(page));
+                begun.extend(coming.next().map(Reverse));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ssdtune_model::scramble;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn a_set_holds_what_it_was_given_in_whatever_order_it_is_asked() {
@@ -72,5 +132,33 @@ mod tests {
             assert_eq!(ranges.contains(page), wide.contains(&page), "{page}");
         }
         assert!(!Pages::from_iter([0_u64; 0]).contains(0));
+        for first in 0..900 {
+            let run = Run { first, pages: (first % 40) as u32, record: Record::NONE };
+            let others: Vec<u64> = ranges.others(run).flat_map(|part| part.pages()).collect();
+            let expected: Vec<u64> = run.pages().filter(|page| !wide.contains(page)).collect();
+            assert_eq!(others, expected, "{run:?}");
+        }
+    }
+
+    /// Against a map that is filled page by page.
+    #[test]
+    fn the_first_run_that_holds_a_page_counts() {
+        for seed in 0..40 {
+            let run = |nth: u64| {
+                let drawn = scramble(1_000 * seed + nth);
+                let record = Record::NONE.after_read((drawn >> 32) as u32 % 5, 1);
+                Run { first: drawn % 700, pages: (drawn >> 16) as u32 % 30, record }
+            };
+            let given: Vec<Run> = (0..80).map(run).collect();
+            let mut expected: BTreeMap<u64, Record> = BTreeMap::new();
+            for (page, record) in given.iter().flat_map(Run::records) {
+                expected.entry(page).or_insert(record);
+            }
+            let own = by_page(&given);
+            let pages: Vec<(u64, Record)> = own.iter().flat_map(Run::records).collect();
+            assert_eq!(pages, expected.into_iter().collect::<Vec<_>>(), "seed {seed}");
+            assert_eq!(runs(pages), own, "as long as can be, seed {seed}");
+        }
+        assert_eq!(by_page(&[]), []);
     }
 }

@@ -1,11 +1,11 @@
 //! Where pages lie on flash when a window begins.
 
 use super::super::layout::Filled;
-use super::super::record::{NEVER, Record};
-use super::super::{Mark, Window};
+use super::super::record::NEVER;
+use super::super::{Mark, Run, Window};
 use super::Restorer;
 use super::clock::Clock;
-use super::pages::records;
+use super::pages::by_page;
 use super::shared::{Shared, Shares};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Lpn, scramble};
@@ -24,11 +24,7 @@ impl Restorer<'_> {
     }
 
     /// Where the pages lie that a window's run can touch.
-    pub(super) fn pages(
-        &self,
-        window: &Window,
-        used: &[(u64, Record)],
-    ) -> (Vec<PastPage>, Vec<u64>) {
+    pub(super) fn pages(&self, window: &Window, used: &[Run]) -> (Vec<PastPage>, Vec<u64>) {
         let (marks, counts) = (&self.points.course.marks, self.counts(window));
         let filled_by_start = self.shared.as_ref().map_or(&self.layout.taken[..], Shared::filled);
         let planes = filled_by_start.len();
@@ -51,30 +47,29 @@ impl Restorer<'_> {
             .collect();
         let (spare, finder) = (self.spare, self.layout.finder());
         let recent = window.recent.iter().map(|(_, run)| run);
-        let mut known = records(recent.chain(&window.before));
-        known.extend_from_slice(used);
-        known.sort_by_key(|&(page, _)| page);
-        known.dedup_by_key(|&mut (page, _)| page);
-        let pages: Vec<PastPage> = known
-            .iter()
-            .filter(|(_, record)| !record.trimmed())
-            .filter_map(|&(page, ref record)| {
-                let filled = finder.find(spare.original(page))?;
-                let rewritten = record.write != NEVER;
-                let filled = match &self.shared {
-                    Some(shared) => shared.place(page, filled, record)?,
-                    None if rewritten && !self.room.is_static => {
-                        Filled { position: (scramble(page) % planes as u64) as u32, ..filled }
-                    }
-                    None => filled,
-                };
-                let at = filled.position as usize;
-                let added = || filled_by_start[at] + added(at, record.write);
-                let nth = if rewritten { added() } else { filled.nth };
-                let (position, sectors) = (filled.position, filled.sectors);
-                Some(PastPage { lpn: Lpn(page), position, nth, sectors })
-            })
-            .collect();
+        let known: Vec<Run> = recent.chain(&window.before).chain(used).copied().collect();
+        let known = by_page(&known);
+        let known = known.iter().filter(|run| !run.record.trimmed()).flat_map(|run| {
+            let moved = run.first - spare.original(run.first);
+            run.pages().map(move |page| (page, page - moved, &run.record))
+        });
+        let pages = known.filter_map(|(page, original, record)| {
+            let filled = finder.find(original)?;
+            let rewritten = record.write != NEVER;
+            let filled = match &self.shared {
+                Some(shared) => shared.place(page, filled, record)?,
+                None if rewritten && !self.room.is_static => {
+                    Filled { position: (scramble(page) % planes as u64) as u32, ..filled }
+                }
+                None => filled,
+            };
+            let at = filled.position as usize;
+            let added = || filled_by_start[at] + added(at, record.write);
+            let nth = if rewritten { added() } else { filled.nth };
+            let (position, sectors) = (filled.position, filled.sectors);
+            Some(PastPage { lpn: Lpn(page), position, nth, sectors })
+        });
+        let pages: Vec<PastPage> = pages.collect();
         self.shared.iter().for_each(|shared| shared.count_reads(&pages, &mut taken));
         let mut pages = by_plane(pages, planes);
         keep_apart(&mut pages, &taken);

@@ -1,11 +1,12 @@
 //! A cache in the order of last use, as far as a window can see it: what the window touches, and
 //! what leaves the cache meanwhile.
 
-use super::super::Window;
 use super::super::record::Record;
 use super::super::spaces::Spaces;
+use super::super::{Run, Window};
 use super::pages::Pages;
 use ssdtune_model::scramble;
+use std::ops::Range;
 
 /// Copies of a page are moved by multiples of this many pages, so that pages which are written
 /// together lie in planes that are written together.
@@ -83,25 +84,58 @@ pub(super) struct Cache<'a> {
     pub all: f64,
     /// Pages that may leave it at most.
     pub leaving: u64,
-    /// Pages that are named in any case.
-    pub named: Vec<(u64, Record)>,
+    /// Pages that are named in any case, each once.
+    pub named: &'a [Run],
     /// Addresses for copies of what leaves.
     pub spare: Spare,
     pub window: &'a Window,
 }
 
+/// Pages side by side that an endless cache holds, with how many it would hold that were used later
+/// than any of them.
+type Ranked = (f64, Run);
+
+/// The parts of a run that an endless cache holds. `holds` gives the rank of a page, if it has one,
+/// and up to which page those behind it have that, too.
+pub(super) fn ranked(
+    run: Run,
+    holds: &impl Fn(u64, &Record) -> (Option<f64>, u64),
+    mut each: impl FnMut(f64, Run),
+) {
+    let Range { mut start, end } = run.pages();
+    while start < end {
+        let (rank, until) = holds(start, &run.record);
+        let until = until.clamp(start + 1, end);
+        rank.into_iter().for_each(|rank| each(rank, run.part(start..until)));
+        start = until;
+    }
+}
+
+/// Puts what was used longest ago first.
+fn sort(parts: &mut [Ranked]) {
+    parts.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.first.cmp(&b.1.first)));
+}
+
 impl Stack {
     /// `holds` says whether an endless cache would hold a page, and how many it would hold that
-    /// were used later.
-    pub fn of(cache: Cache<'_>, holds: impl Fn(u64, &Record) -> Option<f64>) -> Self {
+    /// were used later; and up to which page that is so for those of one run.
+    pub fn of(cache: Cache<'_>, holds: impl Fn(u64, &Record) -> (Option<f64>, u64)) -> Self {
         let Cache { capacity, all, leaving, named, spare, window } = cache;
         let size = capacity as f64;
-        let is_named: Pages = named.iter().map(|&(page, _)| page).collect();
-        let held = named.into_iter().filter_map(|(page, record)| {
-            let rank = holds(page, &record)?;
-            (rank < size).then_some((page, record, rank))
-        });
-        let mut pages: Vec<(u64, Record, f64)> = held.collect();
+        let mut held: Vec<Ranked> = Vec::with_capacity(named.len());
+        let mut keep = |rank, part| {
+            if rank < size {
+                held.push((rank, part))
+            }
+        };
+        named.iter().for_each(|run| ranked(*run, &holds, &mut keep));
+        sort(&mut held);
+        let count: usize = held.iter().map(|(_, part)| part.pages as usize).sum();
+        let mut pages: Vec<(u64, Record, f64)> =
+            Vec::with_capacity(count + if all >= size { leaving as usize } else { 0 });
+        for (rank, part) in held {
+            pages.extend(part.records().map(|(page, record)| (page, record, rank)));
+        }
         let mut drawn = Vec::new();
         let mut room = 0;
         if all >= size {
@@ -109,18 +143,20 @@ impl Stack {
             let tail = size - most as f64;
             let among = pages.iter().filter(|page| page.2 >= tail).count() as u64;
             let wanted = most.saturating_sub(among);
-            let found = nearest(window, &is_named, size, wanted as usize, &holds);
-            let own = (found.len() as u64).max(1);
+            let is_named: Pages = named.iter().map(Run::pages).collect();
+            let found = nearest(window, &is_named, size, wanted, &holds);
             let count = wanted.min(found.len() as u64 * spare.copies());
             room = wanted - count;
             let step = most as f64 / count.max(1) as f64;
-            for nth in 0..count {
-                let (page, record) = found[(nth % own) as usize];
-                let page = spare.copy(page, nth / own);
+            let copies = (0..spare.copies()).flat_map(|copy| {
+                found.iter().map(move |&(page, record)| (spare.copy(page, copy), record))
+            });
+            for (nth, (page, record)) in (0..count).zip(copies) {
                 pages.push((page, record, size - (nth as f64 + 0.5) * step));
                 drawn.push((page, record));
             }
         }
+        // Two lists that are in order already.
         pages.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
         let others = (all.min(size) as u64).saturating_sub(pages.len() as u64 + room);
         Self { full: all >= size, pages, others, drawn }
@@ -132,35 +168,30 @@ fn nearest(
     window: &Window,
     named: &Pages,
     size: f64,
-    wanted: usize,
-    holds: &impl Fn(u64, &Record) -> Option<f64>,
+    wanted: u64,
+    holds: &impl Fn(u64, &Record) -> (Option<f64>, u64),
 ) -> Vec<(u64, Record)> {
-    let count: usize = window.samples.iter().map(|run| run.pages as usize).sum();
-    let mut ranked: Vec<(f64, u64, Record)> = Vec::with_capacity(count);
-    for run in &window.samples {
-        for page in run.pages() {
-            if !named.contains(page)
-                && let Some(rank) = holds(page, &run.record)
-            {
-                ranked.push((rank, page, run.record));
-            }
-        }
+    let mut parts: Vec<Ranked> = Vec::with_capacity(window.samples.len());
+    for part in window.samples.iter().flat_map(|run| named.others(*run)) {
+        ranked(part, holds, |rank, part| parts.push((rank, part)));
     }
     // The nearest come first, and of two that are equally near the one that was found first.
-    let mut last = (size, 0.0);
-    let distance = |&(rank, ..): &(f64, u64, Record)| {
-        // Neighbours have one rank, as a rule.
-        if rank != last.0 {
-            last = (rank, (rank / size).ln().abs());
+    let distance = |&(rank, _): &Ranked| (rank / size).ln().abs();
+    let mut near: Vec<(f64, usize)> = parts.iter().map(distance).zip(0..).collect();
+    near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut left = wanted;
+    let mut chosen: Vec<Ranked> = Vec::new();
+    for (_, at) in near {
+        let (rank, part) = parts[at];
+        let pages = left.min(part.pages.into());
+        if pages == 0 {
+            break;
         }
-        last.1
-    };
-    let mut near: Vec<(f64, usize)> = ranked.iter().map(distance).zip(0..).collect();
-    if wanted < near.len() {
-        near.select_nth_unstable_by(wanted, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        near.truncate(wanted);
+        chosen.push((rank, part.part(part.first..part.first + pages)));
+        left -= pages;
     }
-    let mut chosen: Vec<(f64, u64, Record)> = near.into_iter().map(|(_, at)| ranked[at]).collect();
-    chosen.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    chosen.into_iter().map(|(_, page, record)| (page, record)).collect()
+    sort(&mut chosen);
+    let mut pages = Vec::with_capacity((wanted - left) as usize);
+    chosen.iter().for_each(|(_, part)| pages.extend(part.records()));
+    pages
 }
