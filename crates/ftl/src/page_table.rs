@@ -10,9 +10,10 @@
 //! not empty at the start, such a page may hold data all the same: see `initial_content`.
 //!
 //! Memory: 32 B for each group of 8 logical pages that was touched (64 B with marks), which never
-//! move; and 4 B of directory for each such group in every 32,768 pages of which
-//! one was touched. Mapping units smaller than a page would be more entries of the same kind: the
-//! bits below the page's offset belong into the physical address, which has room for them.
+//! move; and a directory of two levels. A node of it covers up to 32,768 pages, fewer on a small
+//! drive, and is made when one of them is touched: 4 B for each group. Mapping units smaller than a
+//! page would be more entries of the same kind: the bits below the page's offset belong into the
+//! physical address, which has room for them.
 
 use crate::layout::{PHYS_BITS, Phys};
 use crate::number::{LogicalPage, MappingSlot};
@@ -21,13 +22,14 @@ use serde::{Deserialize, Serialize};
 
 /// Entries of a leaf: 8 of 4 B fill half a cache line.
 const LEAF_PAGES: u64 = 8;
-const LEAVES_PER_NODE: usize = 4096;
-/// Nodes for which room is asked for at once: 64 MiB, enough for 134 million pages.
-const NODES_AT_ONCE: u64 = 4096;
+/// Leaves of a node, as a power of two: as few as keep the first level within 2^14 nodes, since a
+/// restored drive touches a few pages in many places and each node is filled at once.
+const NODE_LOG2: std::ops::RangeInclusive<u32> = 6..=12;
+const ROOT_LOG2: u32 = 14;
+/// Places of leaves for which room is asked for at once: 64 MiB, enough for 134 million pages.
+const LEAVES_AT_ONCE: u64 = 1 << 24;
 /// No node, no leaf; as a status: never used.
 const NONE: u32 = u32::MAX;
-
-type Node = [u32; LEAVES_PER_NODE];
 
 /// Words of one cache line.
 const LINE: usize = 16;
@@ -78,10 +80,12 @@ const CHANGED_INITIAL: u32 = u32::MAX - 2;
 /// The page table of all tenants.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PageTable {
-    /// First level: the node of each 32,768 logical pages, or [`NONE`].
+    /// First level: which node leads to the leaves of some logical pages, or [`NONE`].
     root: Vec<u32>,
-    #[serde(with = "nodes")]
-    nodes: Vec<Node>,
+    /// Leaves of a node as a power of two.
+    node_log2: u32,
+    /// The leaves of all nodes, or [`NONE`], one node after the other.
+    nodes: Vec<u32>,
     /// The words of all leaves, one leaf after the other.
     chunks: Vec<Chunk>,
     /// Leaves so far.
@@ -135,11 +139,14 @@ impl PageTable {
     /// An empty table for a number of logical pages. `with_status` makes room for each page's
     /// [`CacheStatus`].
     pub fn new(pages: u64, with_status: bool) -> Self {
-        let span = LEAF_PAGES * LEAVES_PER_NODE as u64;
+        let leaves = pages.div_ceil(LEAF_PAGES);
+        let (least, most) = NODE_LOG2.into_inner();
+        let node_log2 = (leaves.max(1).ilog2() + 1).saturating_sub(ROOT_LOG2).clamp(least, most);
         Self {
-            root: vec![NONE; pages.div_ceil(span) as usize],
+            root: vec![NONE; leaves.div_ceil(1 << node_log2) as usize],
+            node_log2,
             // So much room that few drives ever move them. Only those that are used are touched.
-            nodes: Vec::with_capacity(pages.div_ceil(span).min(NODES_AT_ONCE) as usize),
+            nodes: Vec::with_capacity(leaves.min(LEAVES_AT_ONCE) as usize),
             chunks: Vec::new(),
             leaves: 0,
             leaf_log2: PLACES_ONLY,
@@ -156,7 +163,7 @@ impl PageTable {
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.root.len() * 4
-            + self.nodes.len() * LEAVES_PER_NODE * 4
+            + self.nodes.len() * 4
             + self.chunks.iter().map(Vec::len).sum::<usize>() * size_of::<Line>()
             + self.statuses.as_ref().map_or(0, |statuses| statuses.capacity() * 32)) as u64
     }
@@ -164,20 +171,30 @@ impl PageTable {
     /// The entry of a page. It is created if there is none yet.
     #[inline]
     pub fn entry(&mut self, page: LogicalPage) -> EntryRef {
-        let leaf_no = page.0 / LEAF_PAGES;
         let index = (page.0 % LEAF_PAGES) as u32;
-        let root = &mut self.root[(leaf_no as usize) / LEAVES_PER_NODE];
-        if *root == NONE {
-            *root = self.nodes.len() as u32;
-            self.nodes.push([NONE; LEAVES_PER_NODE]);
+        let mut at = self.directory(page);
+        if at.is_none() {
+            let (node, size) = (self.nodes.len() >> self.node_log2, 1 << self.node_log2);
+            self.root[(page.0 / LEAF_PAGES) as usize >> self.node_log2] = node as u32;
+            self.nodes.resize(self.nodes.len() + size, NONE);
+            at = self.directory(page);
         }
-        let leaf = &mut self.nodes[*root as usize][(leaf_no as usize) % LEAVES_PER_NODE];
+        let leaf = &mut self.nodes[at.unwrap_or_default()];
         if *leaf == NONE {
             *leaf = self.leaves;
             self.add_leaf();
             return EntryRef { leaf: self.leaves - 1, index };
         }
         EntryRef { leaf: *leaf, index }
+    }
+
+    /// Where in the nodes the leaf of a page stands, if its node was made.
+    #[inline]
+    fn directory(&self, page: LogicalPage) -> Option<usize> {
+        let leaf = (page.0 / LEAF_PAGES) as usize;
+        let node = self.root[leaf >> self.node_log2];
+        let within = leaf & ((1 << self.node_log2) - 1);
+        (node != NONE).then_some((node as usize) << self.node_log2 | within)
     }
 
     /// Makes an empty leaf.
@@ -208,12 +225,7 @@ impl PageTable {
     /// The entry of a page, if there is one.
     #[inline]
     pub fn find(&self, page: LogicalPage) -> Option<EntryRef> {
-        let leaf_no = page.0 / LEAF_PAGES;
-        let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
-        if node == NONE {
-            return None;
-        }
-        let leaf = self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE];
+        let leaf = self.nodes[self.directory(page)?];
         (leaf != NONE).then_some(EntryRef { leaf, index: (page.0 % LEAF_PAGES) as u32 })
     }
 
@@ -228,10 +240,8 @@ impl PageTable {
     /// Prefetches the cache line of the directory that leads to a page's entry.
     #[inline]
     pub fn prefetch_directory(&self, page: LogicalPage) {
-        let leaf_no = page.0 / LEAF_PAGES;
-        let node = self.root[(leaf_no as usize) / LEAVES_PER_NODE];
-        if node != NONE {
-            prefetch(&self.nodes[node as usize][(leaf_no as usize) % LEAVES_PER_NODE]);
+        if let Some(at) = self.directory(page) {
+            prefetch(&self.nodes[at]);
         }
     }
 
@@ -406,24 +416,6 @@ impl PageTable {
                 CacheStatus::Slot(MappingSlot(slot)) => slot,
             };
         }
-    }
-}
-
-/// Stores nodes as lists, since serde has no arrays of their size.
-mod nodes {
-    use super::Node;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(nodes: &[Node], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(nodes.iter().map(Node::as_slice))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Node>, D::Error> {
-        let node = |node: Box<[u32]>| -> Result<Node, D::Error> {
-            let node: Result<Box<Node>, _> = node.try_into();
-            node.map(|node| *node).map_err(|_| D::Error::custom("a node of another size"))
-        };
-        Vec::<Box<[u32]>>::deserialize(from)?.into_iter().map(node).collect()
     }
 }
 

@@ -152,7 +152,8 @@ impl Fill {
 impl Layout {
     /// Looks up pages, most quickly those that stand near the last one.
     pub fn finder(&self) -> Finder<'_> {
-        Finder { layout: self, near: Cell::new(0) }
+        let none = Filled { position: 0, nth: 0, rank: 0, sectors: 0 };
+        Finder { layout: self, near: Cell::new(0), last: Cell::new((u64::MAX - 1, 0, none)) }
     }
 
     /// The fill has written a grain of a page.
@@ -168,22 +169,36 @@ pub struct Finder<'a> {
     layout: &'a Layout,
     /// Where the last one stood.
     near: Cell<usize>,
+    /// The last one that was found: its number, its place, and where it lies.
+    last: Cell<(u64, usize, Filled)>,
 }
 
 impl Finder<'_> {
     /// A page that was asked for; `None` if the trace never touches it.
     pub fn find(&self, page: u64) -> Option<Filled> {
-        let Layout { nth, sectors, is_static, taken, .. } = self.layout;
-        let at = self.place(page)?;
-        let Asked { pages, rank, .. } = &self.layout.asked[self.near.get()];
-        let rank = rank + (page - pages.start);
-        let first = if *is_static { page } else { rank };
-        Some(Filled {
-            position: (first % taken.len() as u64) as u32,
-            nth: nth[at].into(),
-            rank,
-            sectors: sectors.get(at).map_or(0xff, |&sectors| sectors),
-        })
+        let Layout { nth, sectors, is_static, taken, asked, .. } = self.layout;
+        let planes = taken.len() as u32;
+        let (before, at, last) = self.last.get();
+        let (at, position, rank) = match asked.get(self.near.get()) {
+            // Neighbours are looked up one after the other, as a rule.
+            Some(own)
+                if page == before + 1 && own.pages.contains(&page) && page > own.pages.start =>
+            {
+                let next = last.position + 1;
+                (at + 1, if next == planes { 0 } else { next }, last.rank + 1)
+            }
+            _ => {
+                let at = self.place(page)?;
+                let Asked { pages, rank, .. } = &asked[self.near.get()];
+                let rank = rank + (page - pages.start);
+                let first = if *is_static { page } else { rank };
+                (at, (first % u64::from(planes)) as u32, rank)
+            }
+        };
+        let sectors = sectors.get(at).map_or(0xff, |&sectors| sectors);
+        let filled = Filled { position, nth: nth[at].into(), rank, sectors };
+        self.last.set((page, at, filled));
+        Some(filled)
     }
 
     /// The place of a page among those that were asked for.

@@ -42,9 +42,11 @@ impl Restorer<'_> {
         };
         let stack = Stack::of(cache, |page, record| ages.places(page, record));
         let mapping = |&(page, record, place): &(u64, Record, f64)| {
-            // What stands for another page is as old as that would be.
-            let own = ages.place(page, &record).unwrap_or(place).max(1.0);
-            let older = if is_named.contains(page) { 1.0 } else { place / own };
+            let older = match is_named.contains(page) {
+                true => 1.0,
+                // What stands for another page is as old as that would be.
+                false => place / ages.place(page, &record).unwrap_or(place).max(1.0),
+            };
             PastMapping { lpn: Lpn(page), dirty: ages.changed(page, &record, older) }
         };
         (stack.pages.iter().map(mapping).collect(), stack.others, stack.drawn)
@@ -116,6 +118,8 @@ struct Ages<'a> {
     written: f64,
     /// What was found last for the last use and for the last write of a page.
     found: [Cell<(u32, f64)>; 2],
+    /// The first page of the last translation page, and the age of its last write-back.
+    back: Cell<(u64, f64)>,
     /// The age at which a mapping leaves the cache that nothing refreshes: a write-back refreshes
     /// all changed mappings of its translation page, so these stay up to twice as long, and the
     /// others less long.
@@ -137,7 +141,8 @@ impl<'a> Ages<'a> {
         let tau = if all <= size { f64::INFINITY } else { size / (1.0 + 0.5 * written) };
         let found = [const { Cell::new((NEVER, 0.0)) }; 2];
         let finder = restorer.layout.finder();
-        Self { restorer, window, finder, size, all, seen, is_filled, written, found, tau }
+        let back = Cell::new((0, phase(0) * tau));
+        Self { restorer, window, finder, size, all, seen, is_filled, written, found, back, tau }
     }
 
     /// Pages used after a request, or after the fill has written this page.
@@ -167,7 +172,15 @@ impl<'a> Ages<'a> {
 
     /// The age of the last write-back of the translation page that holds a page's mapping.
     fn write_back(&self, page: u64) -> f64 {
-        phase(page / self.restorer.entries) * self.tau
+        let (entries, (first, age)) = (self.restorer.entries, self.back.get());
+        // Neighbours have one translation page, as a rule.
+        if page.wrapping_sub(first) < entries {
+            return age;
+        }
+        let group = page / entries;
+        let age = phase(group) * self.tau;
+        self.back.set((group * entries, age));
+        age
     }
 
     /// As [`Ages::place`], and up to which page it is so for those behind it in a run.

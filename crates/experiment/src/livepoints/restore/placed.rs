@@ -71,7 +71,7 @@ impl Restorer<'_> {
         });
         let pages: Vec<PastPage> = pages.collect();
         self.shared.iter().for_each(|shared| shared.count_reads(&pages, &mut taken));
-        let mut pages = by_plane(pages, planes);
+        let mut pages = by_plane(&pages);
         keep_apart(&mut pages, &taken);
         (pages, taken)
     }
@@ -124,27 +124,15 @@ fn keep_apart(pages: &mut Vec<PastPage>, taken: &[u64]) {
     });
 }
 
-/// Pages of each plane together, what was written last first.
-fn by_plane(pages: Vec<PastPage>, planes: usize) -> Vec<PastPage> {
-    let mut ends = vec![0; planes + 1];
-    pages.iter().for_each(|page| ends[page.position as usize + 1] += 1);
-    for plane in 0..planes {
-        ends[plane + 1] += ends[plane];
-    }
-    let Some(&any) = pages.first() else { return pages };
-    let mut sorted = vec![any; pages.len()];
-    let mut next = ends.clone();
-    // A fill writes in the order of addresses, so most pages come the right way round.
-    for page in pages.into_iter().rev() {
-        let at = &mut next[page.position as usize];
-        sorted[*at] = page;
-        *at += 1;
-    }
-    for plane in ends.windows(2) {
-        sorted[plane[0]..plane[1]]
-            .sort_unstable_by_key(|page| (std::cmp::Reverse(page.nth), page.lpn));
-    }
-    sorted
+/// Pages of each plane together, what was written last first, and of that the first page. They come
+/// in the order of pages.
+fn by_plane(pages: &[PastPage]) -> Vec<PastPage> {
+    let key = |(page, at): (&PastPage, u32)| {
+        u128::from(page.position) << 96 | u128::from(!page.nth) << 32 | u128::from(at)
+    };
+    let mut order: Vec<u128> = pages.iter().zip(0..).map(key).collect();
+    order.sort_unstable();
+    order.iter().map(|&key| pages[key as u32 as usize]).collect()
 }
 
 /// Pages written to flash up to a request.
