@@ -1,5 +1,5 @@
-//! Sets of pages, and their records. Most pages lie side by side, and neighbours have one record, so
-//! both are kept as runs: a window of wide requests touches 100,000 pages in 3,000 runs.
+//! Sets of pages, and their records. Most pages lie side by side, and neighbours have one record.
+//! So both are kept as runs: a window of wide requests touches 100,000 pages in 3,000 runs.
 
 use super::super::layout::joined;
 use super::super::{Run, record::Record};
@@ -33,7 +33,7 @@ impl Pages {
         let Range { start: mut from, end } = run.pages();
         let first = self.ranges.partition_point(|range| range.end <= from);
         let held = self.ranges[first..].iter().cloned().take_while(move |range| range.start < end);
-        held.chain([end..end]).filter_map(move |range| {
+        held.chain(std::iter::once(end..end)).filter_map(move |range| {
             let gap = from..range.start;
             from = range.end;
             (gap.start < gap.end).then(|| run.part(gap))
