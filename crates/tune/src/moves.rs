@@ -117,6 +117,29 @@ impl<'a> Moves<'a> {
         self.feasible(&point)
     }
 
+    /// Two points that differ from one on all of `axes`, to either side of it where there are
+    /// values on both sides. The layout stays.
+    pub fn to_both_sides(&self, from: &Point, axes: &[usize], rng: &mut Pcg64Mcg) -> Vec<Feasible> {
+        for _ in 0..ATTEMPTS {
+            let mut both = [from.clone(), from.clone()];
+            for &axis in axes.iter().filter(|axis| !self.layout_axes.contains(axis)) {
+                let (here, count) = (from.0[axis], self.space.axes()[axis].values().len() as u16);
+                let below = (here > 0).then(|| rng.random_range(0..here));
+                let above = (here + 1 < count).then(|| rng.random_range(here + 1..count));
+                let first = rng.random_range(0..2_usize);
+                both[first].0[axis] = below.or(above).unwrap_or(here);
+                both[1 - first].0[axis] = above.or(below).unwrap_or(here);
+            }
+            both.iter_mut().for_each(|point| self.fit_dram(point, rng));
+            let found = both.iter().filter_map(|point| self.feasible(point));
+            let found: Vec<Feasible> = found.collect();
+            if found.len() == both.len() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
     /// Gives a point another layout: the nearest of a few random ones. A wider reach draws fewer.
     fn jump_layout(&self, point: &mut Point, reach: f64, rng: &mut Pcg64Mcg) {
         let draws = (2.0 / reach.max(0.05)).ceil() as usize;

@@ -12,9 +12,11 @@
 //!    as groups, because one alone would break the limits.
 //! 3. Changes without importance are taken back together, if the grade does not suffer
 //!    and no other workload does. A recommendation should not change what does not matter.
-//! 4. The configuration that is best for the target alone is run on the other workloads, for the
+//! 4. The baseline runs with the most important change alone. A note says so if that brings most of
+//!    the gain: such a baseline stumbles over one setting.
+//! 5. The configuration that is best for the target alone is run on the other workloads, for the
 //!    rows of table 1 that ignore them.
-//! 5. Held-out traces, which no decision has seen, are run last.
+//! 6. Held-out traces, which no decision has seen, are run last.
 //!
 //! Cost: one evaluation of the target for each change, and one of each workload for each table.
 //!
@@ -270,6 +272,9 @@ pub struct Importance {
     pub loss: Option<f64>,
     /// The speedup on the target without the change.
     pub without: Option<Speedup>,
+    /// The speedup on the target of the baseline with this change alone; `None` where that was not
+    /// measured. It was for the first one at least.
+    pub alone: Option<Speedup>,
 }
 
 /// Performance and power of a trial.

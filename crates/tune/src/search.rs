@@ -50,6 +50,7 @@ mod testing;
 mod tests;
 mod trial;
 mod uniform;
+mod unseen;
 
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use answer::GradeAnswer;

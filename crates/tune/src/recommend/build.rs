@@ -28,6 +28,8 @@ pub struct Options {
 
 /// A change without importance: taking it back loses less performance than this.
 const NOTHING: f64 = 2e-4;
+/// A change that alone brings this share of the gain is told apart.
+const MOST: f64 = 0.5;
 /// The greatest loss of grade that is accepted when changes without importance are taken back.
 const GRADE_SLACK: f64 = 5e-4;
 
@@ -47,7 +49,8 @@ pub fn recommend(
     let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let importance = collector.importance(best)?;
-    let (config, importance, grade) = collector.simplify(best, importance)?;
+    let (config, mut importance, grade) = collector.simplify(best, importance)?;
+    collector.one_change_alone(&config, &mut importance)?;
     // What was held out gives the verdict, if something was.
     let care = if options.held_out.is_some() { Care::Search } else { Care::Verdict };
     let training = collector.table(&config, care)?;
@@ -107,8 +110,8 @@ pub fn evidence_max(task: &Task, found: &Found, chosen: usize, options: &Options
     let held_out = options.held_out.iter().flatten();
     let base = &found.trials[0].point;
     let changes = task.space.differing(base, &best.point) as u64;
-    // Each change taken back, all idle ones taken back, and four tables.
-    let changed = changes * task.target.traces.len() as u64;
+    // Each change taken back, each alone, all idle ones taken back, and four tables.
+    let changed = 2 * changes * task.target.traces.len() as u64;
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =
         [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
@@ -196,7 +199,7 @@ impl EvidenceCollector<'_> {
             let without = answer.map(|measured| self.target_speedup(&measured));
             let loss = without.map(|speedup| with_change - weights.performance(&speedup));
             let keys = axes.iter().map(|axis| space.axes()[*axis].key()).collect();
-            (axes, Importance { keys, loss, without })
+            (axes, Importance { keys, loss, without, alone: None })
         });
         let mut all: Vec<_> = each.collect();
         let size = |importance: &Importance| importance.loss.unwrap_or(f64::INFINITY);
@@ -256,6 +259,55 @@ impl EvidenceCollector<'_> {
         ));
         let kept = all(&|axes| axes.iter().all(|axis| !idle.contains(axis)));
         Ok((simpler.config, kept, simpler_grade))
+    }
+
+    /// Looks for a change that alone brings most of the gain: then the baseline stumbles over one
+    /// setting, which is not what a search is for. The change whose loss is greatest is tried; all
+    /// are where the losses do not add up to half of the gain, since each of several would do.
+    fn one_change_alone(
+        &mut self,
+        config: &CheckedConfig,
+        importance: &mut [Importance],
+    ) -> Result<(), TuneError> {
+        let Task { space, base, limits, target, weights, .. } = self.task;
+        let Some(best) = space.point(config) else { return Ok(()) };
+        let losses: f64 = importance.iter().filter_map(|change| change.loss).sum();
+        let whole = self.evaluator.measure_workloads(&[(config, target)])?.swap_remove(0);
+        let Ok(whole) = whole.map(|measured| self.target_speedup(&measured)) else { return Ok(()) };
+        let gain = weights.performance(&whole);
+        let tried = if losses < MOST * gain { importance.len() } else { 1 };
+        let mut tried: Vec<&mut Importance> = importance.iter_mut().take(tried).collect();
+        let with_one = |change: &Importance| {
+            let mut point = self.found.trials[0].point.clone();
+            for axis in change.keys.iter().filter_map(|key| space.axis(key)) {
+                point.0[axis] = best.0[axis];
+            }
+            limits.feasible(space, base, &point)
+        };
+        let drives: Vec<_> = tried.iter().map(|change| with_one(change)).collect();
+        let questions: Vec<_> =
+            drives.iter().flatten().map(|found| (&found.config, target)).collect();
+        let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
+        for (change, _) in tried.iter_mut().zip(&drives).filter(|(_, drive)| drive.is_some()) {
+            let answer = answers.next().and_then(Result::ok);
+            change.alone = answer.map(|measured| self.target_speedup(&measured));
+        }
+        let share = |alone: &Speedup| weights.performance(alone) / gain;
+        let each = tried.iter().filter_map(|change| Some((&change.keys, change.alone.as_ref()?)));
+        let most = each.max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
+        if let Some((keys, alone)) = most.filter(|(_, alone)| gain > 0.0 && share(alone) >= MOST) {
+            self.notes.push(format!(
+                "{} alone brings {:.0} % of the gain: {:.2}x latency and {:.2}x throughput of \
+                 {:.2}x and {:.2}x; compare with a baseline that has it",
+                keys.join(", "),
+                100.0 * share(alone),
+                alone.latency,
+                alone.throughput,
+                whole.latency,
+                whole.throughput
+            ));
+        }
+        Ok(())
     }
 
     /// Speedups of a drive on the workloads of the search.

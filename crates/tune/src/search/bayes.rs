@@ -8,6 +8,9 @@
 //! **Combination.** Most effects are nearly independent, because they belong to different hardware.
 //! So the changes that helped are combined: the best one, the best two, four, and so on up to all.
 //!
+//! **What the prefix does not show.** Where the baseline collects less on the prefix than on the
+//! whole target, axes without effect on the prefix are tried in full, all at once (`unseen`).
+//!
 //! **Batches.** Candidates are changes of the best trial on one axis to any value, and jumps on up
 //! to four axes inside a trust region around the top set. Candidates with the greatest expected
 //! improvement and with the greatest expected grade race on the prefix. The fastest run in full if
@@ -28,6 +31,7 @@ use super::Ended;
 use super::state::SearchState;
 use super::surrogate::{FitHistory, Predicted, Surrogate};
 use super::trial::Proposal;
+use super::unseen;
 use crate::error::TuneError;
 use crate::limits::Feasible;
 use crate::moves::Moves;
@@ -55,6 +59,7 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
     let moves = Moves::of_task(state.task, &state.base_point);
     let effects = sensitivity_runs(state, &moves)?;
     combine(state, &moves, &effects)?;
+    unseen::explore(state, &moves, &effects.quiet())?;
     let weights = effects.weights();
     let axes = effects.axes_to_jump();
     let (mut fits, mut convergence) = (FitHistory::default(), state.convergence());
@@ -110,6 +115,12 @@ impl Effects {
         let strength = self.strength();
         let greatest = strength.iter().copied().fold(QUIET, f64::max);
         strength.iter().map(|effect| (effect / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
+    }
+
+    /// The axes without effect.
+    fn quiet(&self) -> Vec<usize> {
+        let strength = self.strength();
+        (0..self.axes).filter(|axis| strength[*axis] <= QUIET).collect()
     }
 
     /// The axes to draw jumps from. Axes with an effect are listed four times, so that they are

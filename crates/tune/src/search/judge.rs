@@ -8,7 +8,7 @@ use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, WindowFigures, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::task::Task;
-use crate::workload::Workload;
+use crate::workload::{Trace, Workload};
 use ssdtune_estimate::{Measured, Race, Ratio, Standing};
 use ssdtune_model::CheckedConfig;
 
@@ -68,6 +68,18 @@ impl<'a> Judge<'a> {
     /// The workload that consists of the first requests of the target.
     pub fn prefix(&self) -> &Workload {
         &self.prefix
+    }
+
+    /// Collections of the baseline for each request, on the prefix and on the whole target.
+    pub fn collections(&self) -> [f64; 2] {
+        let runs =
+            [(&self.prefix, &self.prefix_baseline), (&self.task.target, &self.baseline.target)];
+        runs.map(|(workload, measured)| {
+            let facts = measured.traces().iter().flat_map(|own| [&own.open, &own.closed]).flatten();
+            let collections: u64 = facts.map(|facts| facts.collections).sum();
+            let served: usize = workload.traces.iter().map(Trace::requests_served).sum();
+            collections as f64 / served.max(1) as f64
+        })
     }
 
     /// Requests simulated by this process so far.

@@ -149,6 +149,13 @@ impl<'a> SearchState<'a> {
         Ok(performances)
     }
 
+    /// Whether the baseline collects at most half as often on the prefix as on the whole target:
+    /// what a drive does there says little of how it collects.
+    pub fn prefix_is_blind(&self) -> bool {
+        let [prefix, whole] = self.judge.collections();
+        self.settings.prefix < 1.0 && whole > 0.0 && prefix <= 0.5 * whole
+    }
+
     /// Whether races can tell what is known from what is not: the target is measured on windows.
     pub fn is_sampled(&self) -> bool {
         self.judge.is_sampled()
