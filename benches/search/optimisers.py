@@ -4,11 +4,15 @@
     optimisers.py run  SSDTUNE OUT [--seeds 1001-1010] [--only NAME,...]   runs that are not in OUT
     optimisers.py show OUT                                                 tables in Markdown
 
-Needs `pip install optuna smac`. The seed determines the traces and the search. All algorithms
-maximise the same grade. ssdtune's algorithms run as `ssdtune search`; the best grade is read from
-the search's curve, where the budget of simulated requests is used up. The others ask `ssdtune grade
---points --repair`, which measures the target and the other workloads in full. The budget is EVALS
-such measurements.
+Needs `pip install optuna smac`. The seed determines the search, and the traces of models. All
+algorithms maximise the same grade. ssdtune's algorithms run as `ssdtune search`; the best grade is
+read from the search's curve, where the budget of simulated requests is used up. The others ask
+`ssdtune grade --points --repair`, which measures the target and the other workloads in full. The
+budget is --evals such measurements (30, unless it is said otherwise).
+
+Targets are three models beside each other on drives that hold what is touched. With --used FOLDER
+they are real traces of that folder, each alone: their first 8,000 requests on drives that are 90 %
+full and long in use. Options of both commands must be the same for one OUT.
 """
 
 import argparse
@@ -19,49 +23,69 @@ import subprocess
 import warnings
 from pathlib import Path
 
-TARGETS = {
+MODELS = {
     "database": "websearch,recomm",
     "websearch": "database,recomm",
     "recomm": "database,websearch",
 }
-REQUESTS = 1_000
-EVALS = 30
+# Traces on which the default algorithm was developed, and those that it had not seen.
+REAL = {
+    "webserver": "blkreplay_linux-webserver-2.load.xz",
+    "mssql": "blkreplay_windows-mssql.load.xz",
+    "cloudphysics": "cloudphysics_libcachesim.vscsi.xz",
+    "telegram": "mobile_telegram_exec.csv.xz",
+    "mayun2": "diskmon_mayun2.txt.xz",
+    "postmark": "disksim_postmark-aligned2.trace.xz",
+    "iozone": "disksim_iozone-aligned2-100K.trace.xz",
+    "llm": "llm_opt7b_512tok.trace.xz",
+    "slideshow": "mobile_slideshow_exec.csv.xz",
+    "tencent": "caffeine_tencent_cloud_storage-sample.csv.xz",
+}
 OWN = ["bayes", "autoblox", "random"]
 FOREIGN = ["optuna-tpe", "smac3"]
-# Requests of one measurement: an open and a closed loop on each of three workloads.
-COST = 2 * REQUESTS * 3
-BUDGET = EVALS * COST
 
 
-def arguments(target, seed):
-    return [
-        "--target",
-        target,
-        "--others",
-        TARGETS[target],
-        "--requests",
-        str(REQUESTS),
-        "--no-db",
-        "--seed",
-        str(seed),
-        "--threads",
-        "1",
-        "-q",
-    ]
+class Task:
+    """What is searched for: targets, and what one measurement costs."""
+
+    def __init__(self, args):
+        self.evals, self.more = args.evals, args.set
+        if args.used is None:
+            self.targets, self.requests, workloads = list(MODELS), 1_000, 3
+        else:
+            self.targets, self.requests, workloads = list(REAL), 8_000, 1
+        self.used = args.used
+        if args.targets is not None:
+            self.targets = args.targets.split(",")
+        # Requests of one measurement: an open and a closed loop on each of the workloads.
+        self.cost = 2 * self.requests * workloads
+        self.budget = self.evals * self.cost
+
+    def arguments(self, target, seed):
+        common = ["--requests", str(self.requests), "--no-db", "--threads", "1", "-q"]
+        for change in self.more:
+            common += ["--set", change]
+        if self.used is None:
+            return [*common, "--target", target, "--others", MODELS[target], "--seed", str(seed)]
+        used = ["--start", "steady:0.9", "--fit-addresses", "compact"]
+        trace = str(self.used / REAL[target])
+        return [*common, *used, "--target", trace, "--others", "none", "--seed", str(seed)]
 
 
-def own(ssdtune, algorithm, target, seed):
+def own(ssdtune, task, algorithm, target, seed):
     command = [
         ssdtune,
         "search",
-        *arguments(target, seed),
+        *task.arguments(target, seed),
         "--algorithm",
         algorithm,
         "--prefix",
-        str(REQUESTS // 5),
+        str(task.requests // 5),
     ]
-    # The others count by their weight alone, as for the optimisers from elsewhere.
-    command += ["--max-harm", "1", "--budget", str(3 * EVALS), "--patience", "100000", "--json"]
+    # A model's others count by their weight alone, as for the optimisers from elsewhere; what is
+    # saved by leaving them out is spent on more proposals.
+    budget = task.evals if task.used is not None else 3 * task.evals
+    command += ["--max-harm", "1", "--budget", str(budget), "--patience", "100000", "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     curve = json.loads(done.stdout)["curve"]
     # Measuring the baseline is free for all algorithms.
@@ -73,8 +97,9 @@ def own(ssdtune, algorithm, target, seed):
 class Desk:
     """A running `ssdtune grade --points --repair`, which answers each line with a line."""
 
-    def __init__(self, ssdtune, target, seed):
-        command = [ssdtune, "grade", *arguments(target, seed)]
+    def __init__(self, ssdtune, task, target, seed):
+        command = [ssdtune, "grade", *task.arguments(target, seed)]
+        self.task = task
         self.axes = json.loads(
             subprocess.run([*command, "--axes"], check=True, capture_output=True, text=True).stdout
         )
@@ -93,7 +118,7 @@ class Desk:
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
         # The baseline is measured first and is free for all algorithms.
-        self.spent = answer["requests"] - COST
+        self.spent = answer["requests"] - self.task.cost
         grade = answer.get("grade")
         if grade is None:
             return -1.0
@@ -129,7 +154,7 @@ def optuna_tpe(desk, seed):
         return desk.ask(point)
 
     # One trial more: the first is the baseline, which is free.
-    study.optimize(objective, n_trials=EVALS + 1)
+    study.optimize(objective, n_trials=desk.task.evals + 1)
 
 
 def smac3(desk, seed):
@@ -153,7 +178,7 @@ def smac3(desk, seed):
 
     with tempfile.TemporaryDirectory() as place:
         scenario = Scenario(
-            space, n_trials=EVALS + 1, deterministic=True, seed=seed, output_directory=place
+            space, n_trials=desk.task.evals + 1, deterministic=True, seed=seed, output_directory=place
         )
         initial = HyperparameterOptimizationFacade.get_initial_design(
             scenario, max_ratio=0.25, additional_configs=[space.get_default_configuration()]
@@ -164,8 +189,8 @@ def smac3(desk, seed):
         facade.optimize()
 
 
-def foreign(ssdtune, name, target, seed):
-    desk = Desk(ssdtune, target, seed)
+def foreign(ssdtune, task, name, target, seed):
+    desk = Desk(ssdtune, task, target, seed)
     {"optuna-tpe": optuna_tpe, "smac3": smac3}[name](desk, seed)
     desk.close()
     return desk.curve
@@ -179,36 +204,38 @@ def run(args):
     warnings.filterwarnings("ignore")
     first, last = map(int, args.seeds.split("-"))
     args.out.mkdir(parents=True, exist_ok=True)
+    task = Task(args)
     for seed in range(first, last + 1):
-        for target in TARGETS:
+        for target in task.targets:
             for name in args.only.split(","):
                 file = args.out / f"{target}-{seed}-{name}.json"
                 if file.exists():
                     continue
                 curve = (
-                    own(args.ssdtune, name, target, seed)
+                    own(args.ssdtune, task, name, target, seed)
                     if name in OWN
-                    else foreign(args.ssdtune, name, target, seed)
+                    else foreign(args.ssdtune, task, name, target, seed)
                 )
                 file.write_text(json.dumps(curve) + "\n")
-                print(f"{target} {seed} {name}: {at(curve, BUDGET):.4f}", flush=True)
+                print(f"{target} {seed} {name}: {at(curve, task.budget):.4f}", flush=True)
 
 
 def show(args):
-    found = {}
+    found, task = {}, Task(args)
+    budget, evals = task.budget, task.evals
     for file in sorted(args.out.glob("*.json")):
         target, seed, name = file.stem.split("-", 2)
         found[target, int(seed), name] = json.loads(file.read_text())
     names = [name for name in OWN + FOREIGN if any(key[2] == name for key in found)]
     for share in (0.5, 1.0):
-        grades = {key: at(curve, BUDGET * share) for key, curve in found.items()}
+        grades = {key: at(curve, budget * share) for key, curve in found.items()}
         print(
-            f"\nBest grade after {EVALS * share:.0f} evaluations ({BUDGET * share / 1000:.0f},000 "
+            f"\nBest grade after {evals * share:.0f} evaluations ({budget * share / 1000:.0f},000 "
             f"simulated requests), mean ± standard error:\n"
         )
         print("| target | " + " | ".join(names) + " |")
         print("|---|" + "---|" * len(names))
-        for target in TARGETS:
+        for target in task.targets:
             cells = [
                 spread(
                     [
@@ -229,7 +256,7 @@ def show(args):
                 # An algorithm that proposes points beyond repair spends less than the budget:
                 # compare at what both have spent.
                 pairs = [
-                    at(curve, min(BUDGET * share, spent(found[target, seed, other], other)))
+                    at(curve, min(budget * share, spent(found[target, seed, other], other, budget)))
                     - grades[target, seed, other]
                     for (target, seed, own), curve in found.items()
                     if own == name and (target, seed, other) in grades
@@ -243,8 +270,8 @@ def show(args):
             print(f"| {name} | " + " | ".join(cells) + " |")
 
 
-def spent(curve, name):
-    return curve[-1][0] if name in FOREIGN else BUDGET
+def spent(curve, name, budget):
+    return curve[-1][0] if name in FOREIGN else budget
 
 
 def spread(values):
@@ -269,6 +296,11 @@ def main():
     command = commands.add_parser("show")
     command.add_argument("out", type=Path)
     command.set_defaults(act=show)
+    for command in commands.choices.values():
+        command.add_argument("--used", type=Path, metavar="FOLDER", help="real traces, used drives")
+        command.add_argument("--targets", help="only these of the targets")
+        command.add_argument("--evals", type=int, default=30, help="measurements of one search")
+        command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     args = parser.parse_args()
     args.act(args)
 
