@@ -3,7 +3,8 @@
 //! **Sensitivity runs.** The simulator has no noise, so one run with one parameter changed shows
 //! the effect of that parameter exactly. On a tenth of the trace it costs a tenth of an evaluation.
 //! Every ordered axis is tried at its ends, and every other axis at several values: about a hundred
-//! short runs, which cost ten evaluations. The effects weigh the columns of the surrogate.
+//! short runs, which cost ten evaluations. An end that cannot serve the trace is followed by values
+//! nearer to the baseline's. The effects weigh the columns of the surrogate.
 //!
 //! **Combination.** Most effects are nearly independent, because they belong to different hardware.
 //! So the changes that helped are combined: the best one, the best two, four, and so on up to all.
@@ -132,53 +133,73 @@ impl Effects {
     }
 }
 
-/// Runs changes of every axis, one at a time, on the prefix.
+/// Runs changes of every axis, one at a time, on the prefix. Where a drive cannot serve that, the
+/// value half-way to the baseline's follows: the end of an axis may be too far.
 fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, TuneError> {
-    let mut tried: Vec<(usize, Feasible)> = Vec::new();
+    let axes = state.task.space.axes().len();
+    let reserve = ((state.budget.limit() - state.budget.spent()) / 2.0).max(1.0);
+    let of_axis = |axis| ranks_to_try(state, axis).into_iter().map(move |rank| (axis, rank));
+    let mut open: Vec<(usize, u16)> = (0..axes).flat_map(of_axis).collect();
+    let mut effects = Effects { all: Vec::new(), axes };
     let mut seen: Vec<Point> = Vec::new();
-    for axis in 0..state.task.space.axes().len() {
-        for rank in ranks_to_try(state, axis) {
+    while !open.is_empty() {
+        let mut tried: Vec<Change> = Vec::new();
+        for (axis, rank) in open.drain(..) {
             let completed = moves.single(&state.base_point, axis, rank);
             let new =
                 |found: &Feasible| state.log.is_new(&found.point) && !seen.contains(&found.point);
-            if let Some(found) = completed.into_iter().find(new) {
-                seen.push(found.point.clone());
-                tried.push((axis, found));
+            if let Some(drive) = completed.into_iter().find(new) {
+                seen.push(drive.point.clone());
+                tried.push(Change { axis, rank, drive });
             }
         }
-    }
-    let tried = within_half_of_the_budget(state, tried);
-    let proposals = (tried.iter())
-        .map(|(_, found)| Proposal::new(found.point.clone(), found.config.clone(), "sensitivity"));
-    let proposals: Vec<Proposal> = proposals.collect();
-    let performances = state.run_prefix(&proposals)?;
-    let effects =
-        tried.into_iter().zip(&performances).filter_map(|((axis, drive), performance)| {
-            performance.map(|performance| Effect { axis, performance, drive })
-        });
-    let effects = Effects { all: effects.collect(), axes: state.task.space.axes().len() };
-    if state.settings.prefix < 1.0 {
-        state.note_raced(proposals.into_iter().zip(performances).collect());
+        let tried = within_the_budget(state, reserve, tried);
+        let propose = |Change { drive, .. }: &Change| {
+            Proposal::new(drive.point.clone(), drive.config.clone(), "sensitivity")
+        };
+        let proposals: Vec<Proposal> = tried.iter().map(propose).collect();
+        let performances = state.run_prefix(&proposals)?;
+        for (Change { axis, rank, drive }, performance) in tried.into_iter().zip(&performances) {
+            match performance {
+                Some(performance) => {
+                    effects.all.push(Effect { axis, performance: *performance, drive });
+                }
+                None => open.extend(half_way(state, axis, rank).map(|rank| (axis, rank))),
+            }
+        }
+        if state.settings.prefix < 1.0 {
+            state.note_raced(proposals.into_iter().zip(performances).collect());
+        }
     }
     Ok(effects)
 }
 
-/// The sensitivity runs that half of the budget pays for, and one run in full after them: the first
-/// of each axis, then the second of each, and so on. Their order stays.
-fn within_half_of_the_budget(
-    state: &SearchState,
-    tried: Vec<(usize, Feasible)>,
-) -> Vec<(usize, Feasible)> {
-    let (budget, share) = (&state.budget, state.settings.prefix);
-    let half = (budget.limit() - budget.spent()) / 2.0;
-    let most = budget.affords_beside(half.max(1.0), share);
+/// A change on one axis, with those that the limits ask for besides.
+#[derive(Clone)]
+struct Change {
+    axis: usize,
+    rank: u16,
+    drive: Feasible,
+}
+
+/// The rank half-way between one on an axis and the baseline's; `None` where there is none or names
+/// have no order.
+fn half_way(state: &SearchState, axis: usize, rank: u16) -> Option<u16> {
+    let here = state.base_point.0[axis];
+    let half = if rank > here { here + (rank - here) / 2 } else { here - (here - rank) / 2 };
+    (state.task.space.axes()[axis].is_numeric() && half != here).then_some(half)
+}
+
+/// The sensitivity runs that the budget pays for beside a reserve: the first of each axis, then the
+/// second of each, and so on. Their order stays.
+fn within_the_budget(state: &SearchState, reserve: f64, tried: Vec<Change>) -> Vec<Change> {
+    let share = state.settings.prefix;
+    let most = state.budget.affords_beside(reserve, share);
     if share >= 1.0 || tried.len() <= most {
         return tried;
     }
-    let place = |index: usize| {
-        let before = tried[..index].iter().filter(|(axis, _)| *axis == tried[index].0);
-        before.count()
-    };
+    let place =
+        |index: usize| tried[..index].iter().filter(|one| one.axis == tried[index].axis).count();
     let mut order: Vec<usize> = (0..tried.len()).collect();
     order.sort_by_key(|index| (place(*index), *index));
     order.truncate(most);

@@ -6,7 +6,7 @@ use super::testing::{
     shared_search, workload,
 };
 use super::*;
-use crate::evaluate::MeasureError;
+use crate::evaluate::{EvaluationError, Evaluator, Job, MeasureError, Measurement};
 use crate::grade::Weights;
 use crate::memory::AutoDb;
 use crate::moves::Moves;
@@ -16,6 +16,7 @@ use crate::space::{OrderedParameter, Point, TuningOrder};
 use crate::task::MaxHarm;
 use crate::workload::Workload;
 use proptest::prelude::*;
+use ssdtune_experiment::Preparation;
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeSet;
@@ -418,4 +419,43 @@ proptest! {
         let again = moves.nearest(&found.point).expect("it keeps the limits");
         prop_assert_eq!(again.point, found.point);
     }
+}
+
+/// The formula for drives that begin to collect at 0.12 to 0.25 of free blocks; earlier than that
+/// they have too little room, and later they are twenty times as slow.
+#[derive(Default)]
+struct Narrow(Formula);
+
+impl Evaluator for Narrow {
+    fn identity(&self) -> String {
+        "narrow".to_owned()
+    }
+
+    fn preparation(&self) -> Preparation {
+        self.0.preparation()
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        let mut measured = self.0.measure(job, stop)?;
+        match job.config.gc.threshold {
+            early if early > 0.25 => return Err(EvaluationError::Unfit("no room".to_owned())),
+            late if late < 0.12 => {
+                measured.figures.latency_ns *= 20.0;
+                measured.figures.throughput_bps /= 20.0;
+            }
+            _ => {}
+        }
+        Ok(measured)
+    }
+}
+
+#[test]
+fn an_end_that_cannot_serve_is_followed_by_values_nearer_to_the_baseline() {
+    let settings = settings(Algorithm::Bayes, SEED);
+    let found = search(&TASK, &nothing(), &settings, &Narrow::default(), 2);
+    let is_change = |trial: &&Trial| trial.origin == "sensitivity";
+    let tried = found.trials.iter().filter(is_change).map(|trial| trial.config.gc.threshold);
+    assert!(tried.clone().any(|threshold| threshold > 0.25), "the end comes first");
+    assert!(tried.clone().any(|threshold| (0.12..=0.25).contains(&threshold)));
+    assert!(found.best().unwrap().grade.unwrap() > 2.5, "{:?}", found.best().unwrap().grade);
 }
