@@ -201,6 +201,12 @@ impl Preparation {
         PreparationInWords { start: self.start.to_string(), age, erases: self.erases }
     }
 
+    /// Whether the drive was used before the run, so that it collects in the run or soon after.
+    pub fn is_used(&self) -> bool {
+        let fresh = matches!(self.start, Start::Empty | Start::Footprint);
+        !fresh || !self.ages.is_empty()
+    }
+
     /// Whether it can only be made by looking at the requests of the run.
     pub fn looks_at_requests(&self) -> bool {
         let replays = self.ages.iter().any(|age| matches!(age, Age::Trace { times: 1.. }));

@@ -76,7 +76,7 @@ pub use report::{
 };
 pub use simulator::{
     BusyTime, CachedPage, Filling, Footprint, InitialContent, Look, Outcome, Past, PastRoom,
-    Replay, Simulator, SnapshotError, Stream,
+    Replay, Simulator, SnapshotError, Stream, Work,
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{FtlError, PastMapping, PastPage, Places};

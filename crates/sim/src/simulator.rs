@@ -4,11 +4,13 @@ mod demand;
 mod initial_content;
 mod past;
 mod report;
+mod settle;
 mod snapshot;
 mod warmup;
 
 pub use initial_content::{Footprint, InitialContent};
 pub use past::{CachedPage, Past, PastRoom};
+pub use settle::Work;
 pub use snapshot::SnapshotError;
 pub use warmup::Filling;
 
@@ -150,6 +152,8 @@ pub struct Simulator {
     config: CheckedConfig,
     tenants: Vec<Tenant>,
     ending: Ending,
+    /// The mean die's work up to the moment at which the last run had served everything.
+    worked_when_served: Option<Nanos>,
 }
 
 impl Simulator {
@@ -168,7 +172,7 @@ impl Simulator {
     ) -> Result<Self, SimError> {
         let core = Core::new(config, tenants, observe)?;
         let (config, tenants) = (config.clone(), tenants.to_vec());
-        Ok(Self { core, config, tenants, ending: Ending::Running })
+        Ok(Self { core, config, tenants, ending: Ending::Running, worked_when_served: None })
     }
 
     /// Runs streams to their ends. `keep_going` is called every few thousand events; if it returns
@@ -208,6 +212,7 @@ impl Simulator {
         mut watch: impl FnMut(&mut Self, Look) -> bool,
     ) -> Outcome {
         let mut sources = self.start(streams);
+        self.worked_when_served = None;
         let mut interval_end = interval;
         self.core.host.sources_known = true;
         let outcome = loop {
@@ -217,7 +222,7 @@ impl Simulator {
                 }
             }
             self.core.host.horizon = interval_end.unwrap_or(Nanos::MAX);
-            let stop = self.core.run(BATCH, interval_end.unwrap_or(Nanos::MAX));
+            let stop = self.take_events(interval_end.unwrap_or(Nanos::MAX), &sources);
             let starved = stop == Stop::Idle;
             if starved && !self.core.backend.collect_starved(&mut self.core.base) {
                 break self.outcome();
@@ -242,6 +247,28 @@ impl Simulator {
         self.core.host.sources_known = false;
         self.core.host.horizon = Nanos::MAX;
         outcome
+    }
+
+    /// Takes a batch of events. When all streams have ended it goes in ever smaller steps, so that
+    /// it notices the moment at which nothing is left to serve.
+    fn take_events(&mut self, until: Nanos, sources: &[Source<'_>]) -> Stop {
+        let mut left = BATCH;
+        let all_came = sources.iter().all(|&(_, _, ended)| ended);
+        while all_came && self.worked_when_served.is_none() {
+            let waiting = |&(inbox, _, _): &Source<'_>| self.core.host.ready(inbox).0;
+            let unserved = self.in_flight() as usize + sources.iter().map(waiting).sum::<usize>();
+            if unserved == 0 {
+                self.worked_when_served = Some(self.worked());
+                break;
+            }
+            // An event completes a few requests at most.
+            let most = (unserved / 64).clamp(1, left);
+            match self.core.run(most, until) {
+                Stop::Most if most < left => left -= most,
+                stop => return stop,
+            }
+        }
+        self.core.run(left, until)
     }
 
     /// Makes an inbox for each stream and registers its first arrival.

@@ -4,16 +4,21 @@
 //! requests arrive at their own times, and the mean of the drive's response times is taken, from
 //! submission queue to completion (MQSim's `Device_Response_Time`). **Throughput** comes from a
 //! closed loop at the workload's depth, because an open loop can show no more than the arrival
-//! rate. In the closed loop the drive's queues hold at least that depth.
+//! rate. In the closed loop the drive's queues hold at least that depth. What a used drive leaves
+//! undone at the end of a run is charged to both (`debt`).
 //!
 //! An [`Evaluator`] makes measurements: [`InProcess`] simulates here, [`External`] runs any other
 //! simulator. A [`CachedEvaluator`] adds a memory and threads to one: it measures many pairs at
 //! once, none of them twice, and stores each result as soon as it is known.
 
 mod cached;
+mod debt;
 mod external;
 mod in_process;
 mod windows;
+
+#[cfg(test)]
+mod deferring;
 
 pub use crate::measurement::{Busy, Measurement, RunFacts, WindowFigures, WorkloadMeasurement};
 pub use cached::{CachedEvaluator, EvaluationAnswer, EvaluationCounts, MeasureError};

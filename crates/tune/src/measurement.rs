@@ -87,6 +87,10 @@ pub struct RunFacts {
     pub bandwidth_bps: f64,
     /// Simulated time in seconds.
     pub seconds: f64,
+    /// Work that the drive had left for after the last request, in seconds of the mean die. Only
+    /// drives that were used before are asked; it is charged in the figures that are compared.
+    #[serde(default)]
+    pub left_seconds: f64,
     /// How busy the parts of the drive were.
     pub busy: Busy,
     /// Blocks that garbage collection has emptied.

@@ -9,7 +9,7 @@
 //! its channel, a write the other way round; both come first, served first. Left out: caches,
 //! mappings, collection, the host and its link. Cost: some 5 ns for each page.
 
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use ssdtune_model::{DeviceConfig, PlaneId};
 use ssdtune_trace::{Op, Request};
 
 /// A channel and a die, by their numbers in the whole drive.
@@ -62,10 +62,7 @@ impl Queues {
             let die = plane.0 / geometry.planes_per_die;
             Lane { channel: at.channel.0, die }
         };
-        let types = config.flash.technology.page_types();
-        let mean = |times: &[Nanos; 4]| {
-            types.iter().map(|&kind| times[kind].0 as f64).sum::<f64>() / types.len() as f64
-        };
+        let mean = |times| config.flash.technology.mean_ns(times);
         let bytes_per_us = f64::from(config.bus.width_bytes * config.bus.rate_mts);
         let costs = Costs {
             page_sectors: geometry.sectors_per_page().into(),
@@ -121,7 +118,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::{Sectors, TenantId, presets};
+    use ssdtune_model::{Nanos, Sectors, TenantId, presets};
 
     /// Reads and writes of one page each, one after the other, on one plane and on planes of
     /// different channels.

@@ -1,5 +1,7 @@
 //! The choices of a configuration: one enum each, with its names in ssdtune's files and in MQSim's.
 
+use crate::units::Nanos;
+
 /// Declares an enum whose values have a name in ssdtune's files and one in MQSim's XML (empty if
 /// MQSim has no such value), and makes it a field of the parameter catalogue.
 macro_rules! choice {
@@ -308,6 +310,12 @@ impl FlashTechnology {
             Self::Tlc => &[0, 1, 2],
             Self::Qlc => &[0, 1, 2, 3],
         }
+    }
+
+    /// The mean over these page types of times that are given by page type, in nanoseconds.
+    pub fn mean_ns(self, times: &[Nanos; 4]) -> f64 {
+        let types = self.page_types();
+        types.iter().map(|&kind| times[kind].0 as f64).sum::<f64>() / types.len() as f64
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Cost: two simulations of the trace, which rayon may put on two threads.
 
-use super::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts, described};
+use super::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts, debt, described};
 use crate::grade::Figures;
 use crate::memory::BUILT_IN;
 use ssdtune_experiment::{
     Blank, Preparation, PreparationError, PrepareError, Served, Start, serve,
 };
 use ssdtune_model::{CheckedConfig, DeviceConfig};
-use ssdtune_sim::{Observe, Replay, Report, Stream, Tenant};
+use ssdtune_sim::{Observe, Replay, Report, Stream, Tenant, Work};
 use std::sync::atomic::AtomicBool;
 
 /// An evaluator that runs the simulator of `ssdtune-sim`, with one tenant on the whole drive.
@@ -42,7 +42,9 @@ impl Default for InProcess {
 impl Evaluator for InProcess {
     fn identity(&self) -> String {
         // The measurement widens queues to the closed loop's depth, so the identity says it.
-        format!("{BUILT_IN}, {}, queues as deep as the closed loop", described(&self.preparation))
+        let past = described(&self.preparation);
+        let debts = if self.preparation.is_used() { ", work left over is charged" } else { "" };
+        format!("{BUILT_IN}, {past}, queues as deep as the closed loop{debts}")
     }
 
     fn preparation(&self) -> Preparation {
@@ -59,7 +61,12 @@ impl Evaluator for InProcess {
             || self.run(job, &widened, Replay::Closed(job.depth), stop),
         );
         let (open, closed) = (open?, closed?);
-        let (latency_ns, throughput_bps) = (open.latency_ns_mean, closed.bandwidth_bps);
+        let ((open, open_work), (closed, closed_work)) = (open, closed);
+        let flash = &job.config.flash;
+        let program_ns = flash.technology.mean_ns(&flash.program_latency);
+        let latency_ns =
+            debt::latency_ns(open.latency_ns_mean, open.seconds, open_work, program_ns);
+        let throughput_bps = debt::throughput(closed.bandwidth_bps, closed.seconds, closed_work);
         // Grades take the logarithm of both.
         if !(latency_ns > 0.0 && throughput_bps > 0.0) {
             return Err(EvaluationError::Unfit(format!(
@@ -84,14 +91,15 @@ pub(super) fn widened(
 }
 
 impl InProcess {
-    /// Prepares a drive and runs the requests on it once.
+    /// Prepares a drive and runs the requests on it once. A drive that was used before settles
+    /// afterwards; else nothing is said to be left.
     fn run(
         &self,
         job: &Job,
         config: &CheckedConfig,
         replay: Replay,
         stop: &AtomicBool,
-    ) -> Result<RunFacts, EvaluationError> {
+    ) -> Result<(RunFacts, Work), EvaluationError> {
         let unfit = |error: PrepareError| EvaluationError::Unfit(error.to_string());
         let tenants = [Tenant::sole(config)];
         let blank = Blank::new(config, &tenants, Observe::default());
@@ -100,7 +108,13 @@ impl InProcess {
         let requests = job.trace.requests().iter().copied();
         let stream = Stream { replay, ..Stream::open(requests) };
         match serve(&mut drive, vec![stream], None, stop, |_, _, _| true) {
-            Served::Completed => Ok(facts(&drive.report())),
+            Served::Completed => {
+                let mut facts = facts(&drive.report());
+                let is_used = self.preparation.is_used();
+                let work = if is_used { drive.settle() } else { Work::default() };
+                facts.left_seconds = work.left.as_secs_f64();
+                Ok((facts, work))
+            }
             Served::Interrupted | Served::GivenUp => Err(EvaluationError::Interrupted),
             Served::OutOfSpace { unserved } => Err(EvaluationError::Unfit(format!(
                 "{} runs it out of free blocks with {unserved} requests unserved",
@@ -119,6 +133,7 @@ pub(super) fn facts(report: &Report) -> RunFacts {
         total_latency_ns_mean: all.total_latency_ns.as_ref().map_or(0.0, |total| total.mean),
         bandwidth_bps: all.bandwidth_bytes_per_s,
         seconds: report.time.seconds,
+        left_seconds: 0.0,
         busy: Busy {
             dies: busy.dies.mean,
             channels: busy.channels.mean,

@@ -125,6 +125,7 @@ fn joined(runs: &[WindowRun], chances: &[f64]) -> RunFacts {
         total_latency_ns_mean: mean(&|own| own.total_latency_ns_mean),
         bandwidth_bps: mean(&|own| own.bandwidth_bps),
         seconds: each.iter().map(|own| own.seconds).sum(),
+        left_seconds: 0.0,
         busy: Busy {
             dies: busy(&|own| own.dies),
             channels: busy(&|own| own.channels),

@@ -62,6 +62,7 @@ impl Evaluator for Formula {
             total_latency_ns_mean: latency_ns,
             bandwidth_bps: throughput_bps,
             seconds: 1.0,
+            left_seconds: 0.0,
             busy: Busy { dies: 0.1, channels: 0.0, link_down: 0.0, link_up: 0.0, dram: 0.0 },
             collections: 0,
             mapping_misses: 0,

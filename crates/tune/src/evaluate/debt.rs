@@ -1,0 +1,59 @@
+//! What a used drive puts off beyond the end of a run is charged to the run.
+//!
+//! A run of some thousand requests can end before a drive has to collect what they invalidated, and
+//! while what they wrote is still in its data cache. A larger cache or a lower threshold would then
+//! look like speed. So the drive settles after the run ([`ssdtune_sim::Simulator::settle`]), and
+//! the work that this takes counts:
+//!
+//! - in the closed loop, as time in which the mean die had to work longer;
+//! - in the open loop, dies could have done it while they had nothing else to do. A request would
+//!   then have met it as often as it kept its die busy, and have waited for half a program each
+//!   time. Work beyond the dies' idle time would have made the run longer, and by Little's law each
+//!   request in the drive as well, by the same factor.
+
+use ssdtune_sim::Work;
+
+/// The throughput if the drive had done all its work within the run of `seconds`.
+pub(super) fn throughput(bps: f64, seconds: f64, work: Work) -> f64 {
+    bps * seconds / (seconds + work.left.as_secs_f64())
+}
+
+/// The mean latency if the drive had done all its work within the run of `seconds`; a page is
+/// programmed in `program_ns`.
+pub(super) fn latency_ns(latency_ns: f64, seconds: f64, work: Work, program_ns: f64) -> f64 {
+    let (done, left) = (work.done.as_secs_f64(), work.left.as_secs_f64());
+    if left == 0.0 {
+        return latency_ns;
+    }
+    let met = (left / seconds).min(1.0);
+    let longer = ((done + left) / seconds).max(1.0);
+    (latency_ns + met * program_ns / 2.0) * longer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdtune_model::Nanos;
+
+    fn work(done: u64, left: u64) -> Work {
+        Work { done: Nanos(done * 1_000_000_000), left: Nanos(left * 1_000_000_000) }
+    }
+
+    #[test]
+    fn the_closed_loop_takes_as_much_longer_as_dies_have_left() {
+        assert_eq!(throughput(8.0, 1.0, work(1, 3)), 2.0);
+        assert_eq!(throughput(8.0, 1.0, work(1, 0)), 8.0);
+    }
+
+    #[test]
+    fn idle_dies_do_it_in_the_open_loop() {
+        // Two seconds of eight: each fourth request waits for half of 400 ns.
+        assert_eq!(latency_ns(100.0, 8.0, work(6, 2), 400.0), 150.0);
+        assert_eq!(latency_ns(100.0, 8.0, work(8, 0), 400.0), 100.0);
+    }
+
+    #[test]
+    fn what_exceeds_their_idle_time_makes_the_run_longer() {
+        assert_eq!(latency_ns(100.0, 8.0, work(8, 8), 400.0), 600.0);
+    }
+}
