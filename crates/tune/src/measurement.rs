@@ -21,6 +21,19 @@ pub struct Measurement {
     pub windows: Vec<WindowFigures>,
 }
 
+impl Measurement {
+    /// The figures with nothing charged for work that was left undone.
+    fn served(&self) -> Figures {
+        let (Some(open), Some(closed)) = (&self.open, &self.closed) else { return self.figures };
+        match open.left_seconds + closed.left_seconds > 0.0 {
+            true => {
+                Figures { latency_ns: open.latency_ns_mean, throughput_bps: closed.bandwidth_bps }
+            }
+            false => self.figures,
+        }
+    }
+}
+
 /// What a drive did with the measured requests of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowFigures {
@@ -61,6 +74,14 @@ impl WorkloadMeasurement {
     pub fn speedup_over(&self, reference: &Self) -> Speedup {
         let pairs = self.traces.iter().zip(&reference.traces);
         let each: Vec<Speedup> = pairs.map(|(a, b)| a.figures.over(&b.figures)).collect();
+        Speedup::mean(&each)
+    }
+
+    /// The same of what the drives did until the last request was served, with nothing charged for
+    /// work that they left undone.
+    pub fn served_speedup_over(&self, reference: &Self) -> Speedup {
+        let pairs = self.traces.iter().zip(&reference.traces);
+        let each: Vec<Speedup> = pairs.map(|(a, b)| a.served().over(&b.served())).collect();
         Speedup::mean(&each)
     }
 

@@ -118,14 +118,24 @@ impl<'a> Moves<'a> {
     }
 
     /// Two points that differ from one on all of `axes`, to either side of it where there are
-    /// values on both sides. The layout stays.
-    pub fn to_both_sides(&self, from: &Point, axes: &[usize], rng: &mut Pcg64Mcg) -> Vec<Feasible> {
+    /// values on both sides, by `reach` of the values there at most. The layout stays.
+    pub fn to_both_sides(
+        &self,
+        from: &Point,
+        axes: &[usize],
+        reach: f64,
+        rng: &mut Pcg64Mcg,
+    ) -> Vec<Feasible> {
+        let step = |rng: &mut Pcg64Mcg, values: u16| {
+            let most = (f64::from(values) * reach).ceil() as u16;
+            (values > 0).then(|| rng.random_range(1..=most.clamp(1, values)))
+        };
         for _ in 0..ATTEMPTS {
             let mut both = [from.clone(), from.clone()];
             for &axis in axes.iter().filter(|axis| !self.layout_axes.contains(axis)) {
                 let (here, count) = (from.0[axis], self.space.axes()[axis].values().len() as u16);
-                let below = (here > 0).then(|| rng.random_range(0..here));
-                let above = (here + 1 < count).then(|| rng.random_range(here + 1..count));
+                let below = step(rng, here).map(|step| here - step);
+                let above = step(rng, count - 1 - here).map(|step| here + step);
                 let first = rng.random_range(0..2_usize);
                 both[first].0[axis] = below.or(above).unwrap_or(here);
                 both[1 - first].0[axis] = above.or(below).unwrap_or(here);

@@ -10,7 +10,7 @@
 //! So the changes that helped are combined: the best one, the best two, four, and so on up to all.
 //!
 //! **What the prefix does not show.** Where the baseline collects less on the prefix than on the
-//! whole target, axes without effect on the prefix are tried in full, all at once (`unseen`).
+//! whole target, axes with little effect there are tried in full, all at once (`unseen`).
 //!
 //! **Batches.** Candidates are changes of the best trial on one axis to any value, and jumps on up
 //! to four axes inside a trust region around the top set. Candidates with the greatest expected
@@ -29,6 +29,7 @@
 //! trials.
 
 use super::Ended;
+use super::judge::OnPrefix;
 use super::state::SearchState;
 use super::surrogate::{FitHistory, Predicted, Surrogate};
 use super::trial::Proposal;
@@ -44,6 +45,8 @@ use std::collections::BTreeMap;
 const NAMES_TRIED: usize = 6;
 /// A smaller effect on the performance (formula 1) counts as none.
 const QUIET: f64 = 1e-4;
+/// A drive that differs from another one by less than this performs alike: 5 % in speed.
+pub(super) const ALIKE: f64 = 0.05;
 /// The least weight of an axis. A parameter without effect on the prefix may have one in full.
 const WEIGHT_MIN: f64 = 0.15;
 /// The number of jumps drawn for one batch.
@@ -60,7 +63,7 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
     let moves = Moves::of_task(state.task, &state.base_point);
     let effects = sensitivity_runs(state, &moves)?;
     combine(state, &moves, &effects)?;
-    unseen::explore(state, &moves, &effects.quiet())?;
+    unseen::explore(state, &moves, &effects.weak())?;
     let weights = effects.weights();
     let axes = effects.axes_to_jump();
     let (mut fits, mut convergence) = (FitHistory::default(), state.convergence());
@@ -90,6 +93,8 @@ struct Effect {
     axis: usize,
     /// The performance (formula 1) of the changed drive; 0 is the baseline.
     performance: f64,
+    /// The performance with nothing charged for what it had left undone.
+    served: f64,
     /// The changed drive.
     drive: Feasible,
 }
@@ -118,10 +123,12 @@ impl Effects {
         strength.iter().map(|effect| (effect / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
     }
 
-    /// The axes without effect.
-    fn quiet(&self) -> Vec<usize> {
-        let strength = self.strength();
-        (0..self.axes).filter(|axis| strength[*axis] <= QUIET).collect()
+    /// The axes with little effect on how requests of the prefix are served.
+    fn weak(&self) -> Vec<usize> {
+        let is_strong = |axis: &usize| {
+            self.all.iter().any(|effect| effect.axis == *axis && effect.served.abs() > ALIKE)
+        };
+        (0..self.axes).filter(|axis| !is_strong(axis)).collect()
     }
 
     /// The axes to draw jumps from. Axes with an effect are listed four times, so that they are
@@ -158,16 +165,17 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
             Proposal::new(drive.point.clone(), drive.config.clone(), "sensitivity")
         };
         let proposals: Vec<Proposal> = tried.iter().map(propose).collect();
-        let performances = state.run_prefix(&proposals)?;
-        for (Change { axis, rank, drive }, performance) in tried.into_iter().zip(&performances) {
-            match performance {
-                Some(performance) => {
-                    effects.all.push(Effect { axis, performance: *performance, drive });
+        let answers = state.run_prefix(&proposals)?;
+        for (Change { axis, rank, drive }, answer) in tried.into_iter().zip(&answers) {
+            match *answer {
+                Some(OnPrefix { performance, served }) => {
+                    effects.all.push(Effect { axis, performance, served, drive });
                 }
                 None => open.extend(half_way(state, axis, rank).map(|rank| (axis, rank))),
             }
         }
         if state.settings.prefix < 1.0 {
+            let performances = answers.iter().map(|own| own.map(|own| own.performance));
             state.note_raced(proposals.into_iter().zip(performances).collect());
         }
     }
@@ -391,7 +399,9 @@ fn race_to(
     if share >= 1.0 {
         return state.run_in_full(proposals);
     }
-    let performances = state.run_prefix(&proposals)?;
+    let answers = state.run_prefix(&proposals)?;
+    let performances: Vec<Option<f64>> =
+        answers.iter().map(|own| own.map(|own| own.performance)).collect();
     for (proposal, performance) in proposals.iter_mut().zip(&performances) {
         proposal.prefix_performance = *performance;
     }

@@ -21,6 +21,15 @@ pub struct Baseline {
     pub others: Vec<WorkloadMeasurement>,
 }
 
+/// What a drive does on the prefix of the target, beside the baseline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnPrefix {
+    /// The performance (formula 1).
+    pub performance: f64,
+    /// The performance with nothing charged for work that was left undone.
+    pub served: f64,
+}
+
 /// What a drive achieved on the target.
 pub(super) struct TargetResult {
     pub speedup: Speedup,
@@ -87,14 +96,21 @@ impl<'a> Judge<'a> {
         self.evaluator.counts().requests
     }
 
-    /// The performance (formula 1) of each drive on the prefix; `None` where it cannot serve that.
-    pub fn on_prefix(&self, drives: &[&CheckedConfig]) -> Result<Vec<Option<f64>>, MeasureError> {
+    /// What each drive does on the prefix; `None` where it cannot serve that.
+    pub fn on_prefix(
+        &self,
+        drives: &[&CheckedConfig],
+    ) -> Result<Vec<Option<OnPrefix>>, MeasureError> {
         let answers = self.measure(drives, std::slice::from_ref(&self.prefix))?;
-        let performance = |answer: Result<WorkloadMeasurement, String>| {
-            let speedup = answer.ok()?.speedup_over(&self.prefix_baseline);
-            Some(self.task.weights.performance(&speedup))
+        let result = |answer: Result<WorkloadMeasurement, String>| {
+            let (own, baseline) = (answer.ok()?, &self.prefix_baseline);
+            let performance = |speedup| self.task.weights.performance(&speedup);
+            Some(OnPrefix {
+                performance: performance(own.speedup_over(baseline)),
+                served: performance(own.served_speedup_over(baseline)),
+            })
         };
-        Ok(answers.into_iter().map(performance).collect())
+        Ok(answers.into_iter().map(result).collect())
     }
 
     /// Whether the target is measured on windows of long traces, so that races can tell what is

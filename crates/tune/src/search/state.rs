@@ -2,7 +2,7 @@
 
 use super::censor::censor;
 use super::hopeless::HopelessFilter;
-use super::judge::{Judge, TargetResult};
+use super::judge::{Judge, OnPrefix, TargetResult};
 use super::log::TrialLog;
 use super::prior::PriorKnowledge;
 use super::settings::Settings;
@@ -130,23 +130,26 @@ impl<'a> SearchState<'a> {
         Ok(sifted.kept)
     }
 
-    /// Runs proposals on the prefix of the target; the budget must pay for them. Returns the
-    /// performance (formula 1) of each; `None` where it cannot serve the prefix. With a prefix of 1
-    /// nothing is run, and every answer is 0.
-    pub fn run_prefix(&mut self, proposals: &[Proposal]) -> Result<Vec<Option<f64>>, TuneError> {
+    /// Runs proposals on the prefix of the target; the budget must pay for them. An answer is
+    /// `None` where a drive cannot serve the prefix. With a prefix of 1 nothing is run, and every
+    /// answer is 0.
+    pub fn run_prefix(
+        &mut self,
+        proposals: &[Proposal],
+    ) -> Result<Vec<Option<OnPrefix>>, TuneError> {
         if self.settings.prefix >= 1.0 {
-            return Ok(vec![Some(0.0); proposals.len()]);
+            return Ok(vec![Some(OnPrefix::default()); proposals.len()]);
         }
         let drives: Vec<&CheckedConfig> =
             proposals.iter().map(|proposal| &proposal.config).collect();
-        let performances = self.judge.on_prefix(&drives)?;
+        let answers = self.judge.on_prefix(&drives)?;
         self.budget.spend(self.settings.prefix * proposals.len() as f64);
         if let Some(filter) = &mut self.filter {
-            let pairs = drives.iter().zip(&performances);
-            let known = pairs.filter_map(|(drive, performance)| Some((&***drive, (*performance)?)));
+            let pairs = drives.iter().zip(&answers);
+            let known = pairs.filter_map(|(drive, own)| Some((&***drive, (*own)?.performance)));
             filter.learn(self.task, self.judge.prefix(), known);
         }
-        Ok(performances)
+        Ok(answers)
     }
 
     /// Whether the baseline collects at most half as often on the prefix as on the whole target:

@@ -1,52 +1,57 @@
 //! What a prefix does not show: a used drive collects when its free blocks run out, and the
 //! beginning of a run may be over before that.
 //!
-//! Parameters of collection have no effect on such a prefix, so sensitivity runs and races on it
-//! pass over them, though one of them alone may decide how fast the drive is in the long run. So
-//! the axes without effect on the prefix are changed all at once, and these drives run in full: two
-//! of them, with values on both sides of those of the best trial. As long as one of the two differs
-//! from it, two more follow.
+//! Parameters of collection have little effect on such a prefix, so sensitivity runs and races on
+//! it pass over them, though one of them alone may decide how fast the drive is in the long run. So
+//! the axes with little effect on how the prefix is served are changed all at once, and these
+//! drives run in full: two of them, with values on both sides of those of the best trial. As long
+//! as one of the two differs from it, or cannot serve the target, two more follow.
 //!
 //! Cost: two evaluations where there is nothing to be seen, six at most, and a quarter of a small
 //! budget.
 
+use super::bayes::ALIKE;
 use super::state::SearchState;
 use super::trial::Proposal;
 use crate::error::TuneError;
 use crate::moves::Moves;
 use crate::random::stream;
 
-/// A drive that differs from another one by less than this performs alike: 5 % in speed.
-const ALIKE: f64 = 0.05;
 /// Pairs of drives at most, and the greatest share of the budget that they may cost.
 const PAIRS: f64 = 3.0;
 const SHARE: f64 = 0.25;
+/// How far the first pair goes on each axis, as a share of the values there; half as far after a
+/// drive that cannot serve the target.
+const REACH: f64 = 0.5;
 /// The stream of random numbers, beside those of iterations, which count from 1.
 const STREAM: u64 = u64::MAX;
 
-/// Runs changes in full that had no effect on the prefix, if the baseline collects less on that
-/// than on the whole target. `quiet` are the axes without effect.
+/// Runs changes in full that had little effect on the prefix, if the baseline collects less on that
+/// than on the whole target. `weak` are the axes with little effect.
 pub(super) fn explore(
     state: &mut SearchState,
     moves: &Moves,
-    quiet: &[usize],
+    weak: &[usize],
 ) -> Result<(), TuneError> {
     if !state.prefix_is_blind() {
         return Ok(());
     }
     let pairs = (state.budget.limit() * SHARE / 2.0).min(PAIRS);
+    let mut reach = REACH;
     for pair in 0..pairs as u64 {
         let root = &state.log.trials()[state.log.roots()[0]];
         let (before, first) = (root.performance, state.log.trials().len());
         let mut rng = stream(state.settings.seed, STREAM, pair);
-        let drawn = moves.to_both_sides(&root.point, quiet, &mut rng);
+        let drawn = moves.to_both_sides(&root.point, weak, reach, &mut rng);
         let new = drawn.into_iter().filter(|found| state.log.is_new(&found.point));
         let proposals: Vec<Proposal> =
             new.map(|found| Proposal::new(found.point, found.config, "exploration")).collect();
         state.run_in_full(proposals)?;
+        let ran = &state.log.trials()[first..];
         let differs = |performance: f64| (performance - before.unwrap_or(0.0)).abs() > ALIKE;
-        let mut ran = state.log.trials()[first..].iter().filter_map(|trial| trial.performance);
-        if !ran.any(differs) {
+        if ran.iter().any(|trial| trial.performance.is_none()) {
+            reach /= 2.0;
+        } else if !ran.iter().filter_map(|trial| trial.performance).any(differs) {
             break;
         }
     }
