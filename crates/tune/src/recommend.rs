@@ -29,6 +29,7 @@ mod choice;
 mod html;
 mod judgement;
 mod measured;
+mod sentence;
 mod store;
 mod terminal;
 mod text;
@@ -147,6 +148,10 @@ pub struct Recommendation {
     pub top: Vec<TopConfiguration>,
     /// How many proposals had which verdict.
     pub verdicts: Verdicts,
+    /// The price of the baseline and of the recommended configuration, by the price list of the
+    /// limits; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<[f64; 2]>,
     /// What a reader of the figures must know.
     pub notes: Vec<String>,
 }

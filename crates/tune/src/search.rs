@@ -45,7 +45,7 @@ mod state;
 mod stop;
 mod surrogate;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod trial;

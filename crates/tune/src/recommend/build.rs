@@ -95,6 +95,7 @@ pub fn recommend(
         top: top(found, settings.top, &refused),
         refused,
         verdicts: verdicts(&found.trials),
+        price: price(task, &config),
         notes: collector.notes,
     })
 }
@@ -135,6 +136,12 @@ pub fn question(task: &Task, settings: &Settings, evaluator: &dyn Evaluator) -> 
         settings: settings.clone(),
         outside_tested_range: None,
     }
+}
+
+/// The price of the baseline and of another drive, where there is a price list.
+fn price(task: &Task, config: &CheckedConfig) -> Option<[f64; 2]> {
+    let prices = task.limits.prices.as_ref()?;
+    Some([prices.of(&task.base), prices.of(config)])
 }
 
 /// Collects the evidence.

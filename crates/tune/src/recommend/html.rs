@@ -1,5 +1,6 @@
 //! A recommendation as one HTML file with its charts, without references to other files.
 
+use super::sentence::{first_sentence, grade_told};
 use super::text::judgement;
 use super::{Recommendation, SpeedupTable, parameter_lines};
 use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, Svg};
@@ -9,18 +10,17 @@ use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, S
 pub fn html_page(result: &Recommendation) -> String {
     let question = &result.question;
     let mut page = Page::new(format!("{} tuned for {}", question.baseline, question.target));
+    page.paragraph(&first_sentence(result));
     page.paragraph(&format!(
-        "Grade {:.4} by {} over {} proposals ({:.1} evaluations of the target); {}. {} requests a \
-         trace, drives {}; α {}, β {}.",
-        result.grade,
+        "{}. Found by {} over {} proposals ({:.1} evaluations of the target); {}. {} requests a \
+         trace, drives {}.",
+        grade_told(result),
         question.settings.algorithm,
         result.effort.proposals,
         result.effort.spent,
         result.ended,
         question.requests,
-        question.initial_state,
-        question.alpha,
-        question.beta
+        question.initial_state
     ));
     judgement(result).iter().for_each(|line| _ = page.note(line));
     for note in &result.notes {

@@ -1,5 +1,6 @@
 //! A recommendation as text for terminals: what the search cost, speedups, and what changes.
 
+use super::sentence::{first_sentence, grade_told};
 use super::text::judgement;
 use super::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
 use crate::grade::Speedup;
@@ -8,6 +9,7 @@ use ssdtune_report::{Table, Text};
 /// A recommendation as text, without its notes.
 pub fn text(result: &Recommendation) -> Text {
     let mut text = Text::new();
+    text.line(first_sentence(result));
     judgement(result).into_iter().for_each(|line| _ = text.line(line));
     effort(result, &mut text);
     if let Some(held_out) = &result.held_out {
@@ -42,8 +44,11 @@ pub fn text(result: &Recommendation) -> Text {
 fn effort(result: &Recommendation, text: &mut Text) {
     let (question, effort) = (&result.question, &result.effort);
     text.line(format_args!(
-        "{} tuned for {}: grade {:.4} ({})",
-        question.baseline, question.target, result.grade, result.ended
+        "{} tuned for {}: {} ({})",
+        question.baseline,
+        question.target,
+        grade_told(result),
+        result.ended
     ));
     text.line(format_args!(
         "{} proposals, {:.1} evaluations of the target spent of {}; {} evaluations run in all, {} \

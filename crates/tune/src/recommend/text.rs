@@ -1,6 +1,7 @@
 //! A recommendation as Markdown, and its changed parameters as lines.
 
 use super::judgement::judgement_lines;
+use super::sentence::{first_sentence, grade_told};
 use super::{DriveResult, Recommendation, SpeedupTable, WorkloadResult};
 use crate::grade::{Figures, Speedup};
 use std::fmt::Write as _;
@@ -36,14 +37,15 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "# {} tuned for {}\n\nGrade {:.4} after {} proposals ({:.1} evaluations of the target); \
-         {}.\n",
+        "# {} tuned for {}\n\n{}\n\n{} proposals ({:.1} evaluations of the target); {}. In \
+         logarithms: {}.\n",
         recommendation.question.baseline,
         recommendation.question.target,
-        recommendation.grade,
+        first_sentence(recommendation),
         recommendation.effort.proposals,
         recommendation.effort.spent,
-        recommendation.ended
+        recommendation.ended,
+        grade_told(recommendation)
     );
     for line in judgement(recommendation) {
         let _ = writeln!(text, "- {line}");

@@ -16,13 +16,13 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A flag that never stops anything.
-pub(super) static GO_ON: AtomicBool = AtomicBool::new(false);
+pub(crate) static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// An evaluator that computes figures by a formula. More channels and a faster bus help, with
 /// diminishing returns. One plane order is best. Channels cost power. A wide bus hurts every
 /// workload called "other" a little, and the same on traces called "unseen" much.
 #[derive(Default)]
-pub(super) struct Formula {
+pub(crate) struct Formula {
     /// Evaluations so far.
     pub count: AtomicU64,
     /// Whether measurements state power.
@@ -86,7 +86,7 @@ impl Evaluator for Formula {
 
 /// A workload of reads at rising addresses, one each microsecond. Workloads must differ in their
 /// requests and not only in their names, because evaluations are remembered by the requests.
-pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
+pub(crate) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
     let request = |number: u64| Request {
         at: Nanos(number * 1_000),
         lba: Sectors(number * 64),
@@ -103,7 +103,7 @@ pub(super) fn workload(name: &str, sectors: u32, requests: u64) -> Workload {
 const AXES: [&str; 4] = ["bus.width_bytes", "bus.rate_mts", "mapping.plane_order", "gc.threshold"];
 
 /// A task with two workloads of this many requests each.
-pub(super) fn task_of(requests: u64) -> Task {
+pub(crate) fn task_of(requests: u64) -> Task {
     let base = presets::load("intel-750").unwrap();
     let is_searched =
         |key: &str| LAYOUT.contains(&key) || DRAM.contains(&key) || AXES.contains(&key);
@@ -119,14 +119,14 @@ pub(super) fn task_of(requests: u64) -> Task {
 }
 
 /// A task with two workloads of 100 requests each.
-pub(super) static TASK: LazyLock<Task> = LazyLock::new(|| task_of(100));
+pub(crate) static TASK: LazyLock<Task> = LazyLock::new(|| task_of(100));
 
 /// The seed of the searches that tests share.
-pub(super) const SEED: u64 = 5;
+pub(crate) const SEED: u64 = 5;
 
 /// A search of [`TASK`] by each algorithm, with [`settings`] for [`SEED`], on two threads. A search
 /// takes about a second, so tests share it.
-pub(super) fn shared_search(algorithm: Algorithm) -> &'static Found {
+pub(crate) fn shared_search(algorithm: Algorithm) -> &'static Found {
     fn found(algorithm: Algorithm) -> Found {
         let prior = PriorKnowledge::default();
         search(&TASK, &prior, &settings(algorithm, SEED), &Formula::default(), 2)
@@ -142,12 +142,12 @@ pub(super) fn shared_search(algorithm: Algorithm) -> &'static Found {
 }
 
 /// Settings with a budget of 25 evaluations.
-pub(super) fn settings(algorithm: Algorithm, seed: u64) -> Settings {
+pub(crate) fn settings(algorithm: Algorithm, seed: u64) -> Settings {
     Settings { algorithm, seed, budget: 25.0, batch: 2, ..Settings::default() }
 }
 
 /// Runs a search on a number of threads.
-pub(super) fn search(
+pub(crate) fn search(
     task: &Task,
     prior: &PriorKnowledge,
     settings: &Settings,
@@ -162,7 +162,7 @@ pub(super) fn search(
 }
 
 /// What a search decided before its last race, which a smaller budget than another's may cut.
-pub(super) fn decisions_before_the_end(found: &Found, settings: &Settings) -> Vec<Decision> {
+pub(crate) fn decisions_before_the_end(found: &Found, settings: &Settings) -> Vec<Decision> {
     // A whole race has six candidates for each proposal of a batch, on the prefix.
     let race = 6.0 * settings.batch as f64 * settings.prefix + 1.0;
     let is_bayes = settings.algorithm == Algorithm::Bayes;
@@ -174,10 +174,10 @@ pub(super) fn decisions_before_the_end(found: &Found, settings: &Settings) -> Ve
 }
 
 /// The point, the grade and the bound of a trial.
-pub(super) type Decision = (Point, Option<f64>, Option<f64>);
+pub(crate) type Decision = (Point, Option<f64>, Option<f64>);
 
 /// What a search decided: the point, the grade and the bound of each trial, in order.
-pub(super) fn decisions(found: &Found) -> Vec<Decision> {
+pub(crate) fn decisions(found: &Found) -> Vec<Decision> {
     let one = |trial: &Trial| (trial.point.clone(), trial.grade, trial.bound);
     found.trials.iter().map(one).collect()
 }

@@ -1,0 +1,157 @@
+//! What a recommendation says first: how much faster the drive is, on what, how far that is known,
+//! what it takes, and what changes.
+
+use super::{Recommendation, WorkloadResult, parameter_lines};
+use crate::grade::Speedup;
+
+/// Changes that the sentence names; the table of parameters has all.
+const NAMED: usize = 2;
+
+/// The recommendation in one sentence.
+pub fn first_sentence(result: &Recommendation) -> String {
+    let question = &result.question;
+    if result.parameters.is_empty() {
+        return format!(
+            "Nothing better than {} was found for {}.",
+            question.baseline, question.target
+        );
+    }
+    let (told, known) = match &result.held_out {
+        Some(held_out) => (&held_out.target, "on requests that the search never saw"),
+        None => (&result.training.target, "on the requests of the search; no others were tried"),
+    };
+    let far = if told.interval.is_some() { " (95 % intervals)" } else { "" };
+    format!(
+        "On {} the drive has {}, {known}{far}; {}, {}; {}.",
+        question.target,
+        speed(told),
+        power(&result.training.target),
+        price(result.price),
+        changes(result)
+    )
+}
+
+/// What the grade is made of, in the words of its formula.
+pub fn grade_told(result: &Recommendation) -> String {
+    let (question, training) = (&result.question, &result.training);
+    let Speedup { latency, throughput } = training.target.speedup;
+    let (alpha, beta) = (question.alpha, question.beta);
+    let target = format!(
+        "{} ln {latency:.2} (latency) + {alpha} ln {throughput:.2} (throughput)",
+        round(1.0 - alpha)
+    );
+    let formula = match training.others.is_empty() {
+        true => target,
+        false => format!("{} ({target}) + {beta} (the others' mean)", round(1.0 - beta)),
+    };
+    format!("grade {:.4} = {formula}; 0 is the baseline, 0.69 is twice as fast", result.grade)
+}
+
+/// Weights are decimal fractions that people typed.
+fn round(weight: f64) -> f64 {
+    (weight * 1e6).round() / 1e6
+}
+
+/// The speedups of a drive on a workload.
+fn speed(row: &WorkloadResult) -> String {
+    let shown = row.interval.as_ref();
+    let (latency, throughput) =
+        (row.speedup.latency_shown(shown), row.speedup.throughput_shown(shown));
+    format!(
+        "{} the speed by mean latency ({} us, was {}) and {} the throughput ({} MB/s, was {})",
+        latency.trim(),
+        row.own.latency_us(),
+        row.baseline.latency_us(),
+        throughput.trim(),
+        row.own.throughput_mbps(),
+        row.baseline.throughput_mbps()
+    )
+}
+
+fn power(row: &WorkloadResult) -> String {
+    match (row.own.average_watts, row.baseline.average_watts) {
+        (Some(own), Some(was)) => format!("it draws {own:.2} W (was {was:.2} W)"),
+        _ => "its power is not known".to_owned(),
+    }
+}
+
+fn price(price: Option<[f64; 2]>) -> String {
+    match price {
+        Some([was, own]) => format!("its parts cost {own:.2} (were {was:.2})"),
+        None => "no price list was given".to_owned(),
+    }
+}
+
+/// The changes that matter most, and how many there are besides.
+fn changes(result: &Recommendation) -> String {
+    let lines = parameter_lines(result);
+    let line_of = |key: &&'static str| lines.iter().find(|line| line[0] == **key);
+    // Importance comes greatest first; of a group of parameters the first stands for all.
+    let groups = result.importance.iter();
+    let mut first: Vec<&[String; 3]> =
+        groups.filter_map(|group| group.keys.iter().find_map(line_of)).collect();
+    if first.is_empty() {
+        first.extend(&lines);
+    }
+    first.truncate(NAMED);
+    let named: Vec<String> =
+        first.iter().map(|[key, was, own]| format!("{key} from {was} to {own}")).collect();
+    let more = match lines.len() - first.len() {
+        0 => String::new(),
+        1 => " and one parameter more".to_owned(),
+        more => format!(" and {more} parameters more"),
+    };
+    format!("it changes {}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::CachedEvaluator;
+    use crate::recommend::{Options, recommend};
+    use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
+    use crate::search::{Algorithm, PriorKnowledge};
+
+    fn recommended(budget: f64) -> Recommendation {
+        let formula = Formula::default();
+        let mut settings = settings(Algorithm::Random, 1);
+        settings.budget = budget;
+        let found = search(&TASK, &PriorKnowledge::default(), &settings, &formula, 2);
+        let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
+        let options = Options { held_out: None, name: "tuned".to_owned() };
+        recommend(&TASK, &settings, &found, &cached, &options).unwrap()
+    }
+
+    #[test]
+    fn the_sentence_has_all_that_is_asked_for() {
+        let mut result = recommended(25.0);
+        let told = first_sentence(&result);
+        assert!(
+            told.starts_with(&format!("On {} the drive has ", result.question.target)),
+            "{told}"
+        );
+        for part in ["mean latency", "the throughput", "no others were tried", "it changes "] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(told.contains("no price list was given"), "{told}");
+        assert!(told.contains(result.importance[0].keys[0]), "{told}");
+        result.price = Some([100.0, 112.5]);
+        assert!(first_sentence(&result).contains("its parts cost 112.50 (were 100.00)"));
+        result.parameters.clear();
+        assert!(first_sentence(&result).starts_with("Nothing better than "));
+    }
+
+    #[test]
+    fn the_formula_in_words_gives_the_grade() {
+        let result = recommended(25.0);
+        let told = grade_told(&result);
+        let Speedup { latency, throughput } = result.training.target.speedup;
+        let weights = &TASK.weights;
+        let others = result.training.others.iter();
+        let others: Vec<f64> = others.map(|row| weights.performance(&row.speedup)).collect();
+        let target = weights.performance(&Speedup { latency, throughput });
+        assert!((weights.grade(target, &others) - result.grade).abs() < 1e-9, "{told}");
+        assert!(told.contains(&format!("ln {latency:.2}")), "{told}");
+        assert_eq!(told.contains("the others' mean"), !others.is_empty(), "{told}");
+    }
+}
