@@ -42,7 +42,7 @@ REAL = {
     "llm": "llm_opt7b_512tok.trace.xz",
     "slideshow": "mobile_slideshow_exec.csv.xz",
     "tencent": "caffeine_tencent_cloud_storage-sample.csv.xz",
-    "you-cut": "mobile_you_cut_exec.csv.xz",
+    "youcut": "mobile_you_cut_exec.csv.xz",
     "hadoop": "hadoop_eternity10_D.csv.xz",
 }
 OWN = ["bayes", "autoblox", "random"]

@@ -153,7 +153,8 @@ impl Pruning {
     }
 }
 
-/// Prunes the parameters of a task for its target. Calls `tell` with a text before each stage.
+/// Prunes the parameters of a task for its target. Calls `tell` with a line of text before each
+/// stage, and as the drives of a stage are measured.
 ///
 /// # Errors
 /// Measuring fails, the caller asked to stop, or the baseline cannot serve the target.
@@ -161,9 +162,9 @@ pub fn prune(
     task: &Task,
     settings: &PruneSettings,
     evaluator: &CachedEvaluator,
-    tell: &mut dyn FnMut(&'static str),
+    tell: &dyn Fn(&str),
 ) -> Result<Pruning, TuneError> {
-    let meter = TargetMeter::new(task, evaluator)?;
+    let meter = TargetMeter::new(task, evaluator, tell)?;
     tell("coarse: sweeping every numeric parameter");
     let mut coarse = coarse::sweep(&meter, settings)?;
     let mut pairs_tried = 0;
@@ -198,17 +199,25 @@ struct TargetMeter<'a> {
     evaluator: &'a CachedEvaluator<'a>,
     target: Workload,
     baseline: WorkloadMeasurement,
+    tell: &'a dyn Fn(&str),
 }
+
+/// Drives that are measured between two lines of progress.
+const TOLD_EACH: usize = 50;
 
 /// The share of a long trace's windows that drives are measured on: effects are those of one drive
 /// beside another on the same windows, and there are some hundred of them.
 const WINDOWS_SHARE: f64 = 1.0 / 3.0;
 
 impl<'a> TargetMeter<'a> {
-    fn new(task: &'a Task, evaluator: &'a CachedEvaluator<'a>) -> Result<Self, TuneError> {
+    fn new(
+        task: &'a Task,
+        evaluator: &'a CachedEvaluator<'a>,
+        tell: &'a dyn Fn(&str),
+    ) -> Result<Self, TuneError> {
         let target = task.target.with_fewer_windows(WINDOWS_SHARE);
         let baseline = task.baseline_on(&[&target], evaluator)?.remove(0);
-        Ok(Self { task, evaluator, target, baseline })
+        Ok(Self { task, evaluator, target, baseline, tell })
     }
 
     /// Measures drives on the target; `None` for a drive that cannot serve it.
@@ -216,8 +225,14 @@ impl<'a> TargetMeter<'a> {
         &self,
         configs: &[CheckedConfig],
     ) -> Result<Vec<Option<WorkloadMeasurement>>, TuneError> {
-        let questions: Vec<_> = configs.iter().map(|config| (config, &self.target)).collect();
-        Ok(self.evaluator.measure_workloads(&questions)?.into_iter().map(Result::ok).collect())
+        let mut measured = Vec::with_capacity(configs.len());
+        for some in configs.chunks(TOLD_EACH) {
+            let questions: Vec<_> = some.iter().map(|config| (config, &self.target)).collect();
+            let answers = self.evaluator.measure_workloads(&questions)?;
+            measured.extend(answers.into_iter().map(Result::ok));
+            (self.tell)(&format!("  {} of {} drives", measured.len(), configs.len()));
+        }
+        Ok(measured)
     }
 
     /// The performance (formula 1) of a measured drive; 0 is the baseline.

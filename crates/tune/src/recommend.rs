@@ -29,6 +29,7 @@ mod choice;
 mod html;
 mod judgement;
 mod measured;
+mod parameters;
 mod sentence;
 mod store;
 mod terminal;
@@ -41,8 +42,9 @@ pub use build::{Options, evidence_max, question, recommend};
 pub use choice::{Choice, Refused, choice_max, choose};
 pub use html::html_page;
 pub use judgement::Judgement;
+pub use parameters::parameter_lines;
 pub use terminal::text;
-pub use text::{markdown, parameter_lines};
+pub use text::markdown;
 
 pub(crate) use choice::HarmMeter;
 

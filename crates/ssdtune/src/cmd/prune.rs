@@ -47,12 +47,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let evaluator = job.evaluator(&deferred);
     let quiet = context.level() == Level::Quiet;
     let pruning = context.pool()?.install(|| {
-        let mut tell = |what: &'static str| {
+        let tell = |what: &str| {
             if !quiet {
                 anstream::eprintln!("{what}");
             }
         };
-        prune::prune(&job.task, &settings, &evaluator, &mut tell)
+        prune::prune(&job.task, &settings, &evaluator, &tell)
     });
     let pruning = pruning.map_err(tuning::failure)?;
     if let Some(db) = &job.db {

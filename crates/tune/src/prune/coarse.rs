@@ -62,6 +62,10 @@ fn changed(base: &DeviceConfig, moves: &[(&Parameter, Value)]) -> Option<Checked
     config.check().ok()
 }
 
+/// How many times as many pages as the baseline the drive of a pair may have: as many as one
+/// parameter at its greatest gives it. Two of the layout would multiply, and take gigabytes.
+const PAGES_MAX: u64 = 16;
+
 /// The values of a sweep, the baseline's first.
 fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
     let baseline = number(row.get(base));
@@ -178,11 +182,13 @@ pub(super) fn pairs(
         let row = catalogue::find(&coarse[index].key)?;
         values(row, base).last().map(|value| (row, *value))
     };
+    let most = PAGES_MAX * base.geometry().pages();
     let (mut configs, mut places) = (Vec::new(), Vec::new());
     for (place, &one) in flat.iter().enumerate() {
         for &two in &flat[place + 1..] {
             let (Some(first), Some(second)) = (greatest(one), greatest(two)) else { continue };
-            if let Some(config) = changed(base, &[first, second]) {
+            let config = changed(base, &[first, second]);
+            if let Some(config) = config.filter(|config| config.geometry().pages() <= most) {
                 configs.push(config);
                 places.push((one, two));
             }

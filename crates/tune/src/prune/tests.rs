@@ -40,7 +40,7 @@ fn a_read_only_workload_cares_for_the_bus_and_says_nothing_of_collection() {
     let evaluator = InProcess::default();
     let cached = CachedEvaluator::new(&evaluator, None, &GO_ON, &|_| {});
     let settings = PruneSettings { samples: 20, pairs: false, ..PruneSettings::default() };
-    let pruning = prune(&task, &settings, &cached, &mut |_| {}).unwrap();
+    let pruning = prune(&task, &settings, &cached, &|_| {}).unwrap();
     assert_eq!(finding(&pruning, "bus.width_bytes"), &Finding::Sensitive);
     assert_eq!(finding(&pruning, "flash.page_read_latency_lsb_ns"), &Finding::Sensitive);
     let no_collection = Finding::NotExercised("garbage collection".to_owned());
@@ -71,7 +71,7 @@ fn what_was_pruned_is_found_again() {
     let evaluator = InProcess::default();
     let cached = CachedEvaluator::new(&evaluator, Some(&db), &GO_ON, &|_| {});
     let settings = PruneSettings { samples: 5, pairs: true, ..PruneSettings::default() };
-    let pruning = prune(&task, &settings, &cached, &mut |_| {}).unwrap();
+    let pruning = prune(&task, &settings, &cached, &|_| {}).unwrap();
     assert!(pruning.pairs_tried > 0);
     pruning.store(&db).unwrap();
     assert_eq!(Pruning::load(&db, &task).unwrap(), Some(pruning));

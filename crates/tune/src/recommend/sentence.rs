@@ -1,7 +1,8 @@
 //! What a recommendation says first: how much faster the drive is, on what, how far that is known,
 //! what it takes, and what changes.
 
-use super::{Recommendation, WorkloadResult, parameter_lines};
+use super::parameters::parameter_lines;
+use super::{Recommendation, WorkloadResult};
 use crate::grade::Speedup;
 
 /// Changes that the sentence names; the table of parameters has all.

@@ -1,6 +1,7 @@
-//! A recommendation as Markdown, and its changed parameters as lines.
+//! A recommendation as Markdown.
 
 use super::judgement::judgement_lines;
+use super::parameters::parameter_lines;
 use super::sentence::{first_sentence, grade_told};
 use super::{DriveResult, Recommendation, SpeedupTable, WorkloadResult};
 use crate::grade::{Figures, Speedup};
@@ -8,22 +9,6 @@ use std::fmt::Write as _;
 
 fn ratio(speedup: &Speedup) -> String {
     format!("{:.2}/{:.2}", speedup.latency, speedup.throughput)
-}
-
-/// For each changed parameter its key, the baseline's value and the recommended value, with units.
-pub fn parameter_lines(recommendation: &Recommendation) -> Vec<[String; 3]> {
-    let with_unit = |text: &str, unit: &str| match (unit, text.parse::<u64>()) {
-        ("B", Ok(bytes)) if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => {
-            format!("{} MiB", bytes >> 20)
-        }
-        ("", _) => text.to_owned(),
-        _ => format!("{text} {unit}"),
-    };
-    let line = |change: &super::ParameterChange| {
-        let (base, new) = (&change.baseline, &change.recommended);
-        [change.key.to_owned(), with_unit(base, change.unit), with_unit(new, change.unit)]
-    };
-    recommendation.parameters.iter().map(line).collect()
 }
 
 /// What comes first in every text of a recommendation ([`judgement_lines`]).

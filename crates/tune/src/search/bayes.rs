@@ -33,7 +33,7 @@ use super::judge::OnPrefix;
 use super::state::SearchState;
 use super::surrogate::{FitHistory, Predicted, Surrogate};
 use super::trial::Proposal;
-use super::unseen;
+use super::unseen::{self, ALIKE};
 use crate::error::TuneError;
 use crate::limits::Feasible;
 use crate::moves::Moves;
@@ -45,8 +45,6 @@ use std::collections::BTreeMap;
 const NAMES_TRIED: usize = 6;
 /// A smaller effect on the performance (formula 1) counts as none.
 const QUIET: f64 = 1e-4;
-/// A drive that differs from another one by less than this performs alike: 5 % in speed.
-pub(super) const ALIKE: f64 = 0.05;
 /// The least weight of an axis. A parameter without effect on the prefix may have one in full.
 const WEIGHT_MIN: f64 = 0.15;
 /// The number of jumps drawn for one batch.

@@ -10,13 +10,14 @@
 //! Cost: two evaluations where there is nothing to be seen, six at most, and a quarter of a small
 //! budget.
 
-use super::bayes::ALIKE;
 use super::state::SearchState;
 use super::trial::Proposal;
 use crate::error::TuneError;
 use crate::moves::Moves;
 use crate::random::stream;
 
+/// A drive that differs from another one by less than this performs alike: 5 % in speed.
+pub(super) const ALIKE: f64 = 0.05;
 /// Pairs of drives at most, and the greatest share of the budget that they may cost.
 const PAIRS: f64 = 3.0;
 const SHARE: f64 = 0.25;
