@@ -17,7 +17,9 @@ use toml::de::{DeTable, DeValue};
 pub struct Constraints {
     /// Raw flash capacity that the drive must have.
     pub capacity: Option<Bytes>,
-    /// How far the raw capacity may be below or above `capacity`, as a share of it (0.1 is 10 %).
+    /// Capacity that the host must see: the raw capacity less what is over-provisioned.
+    pub usable_capacity: Option<Bytes>,
+    /// How far a capacity may be below or above the wanted one, as a share of it (0.1 is 10 %).
     pub capacity_tolerance: f64,
     /// The host interface that the drive must have.
     pub interface: Option<HostInterface>,
@@ -75,16 +77,17 @@ impl Constraints {
     pub fn violations(&self, config: &DeviceConfig) -> Vec<Violation> {
         let mut violations = Vec::new();
         let mut broken = |limit, explanation| violations.push(Violation { limit, explanation });
-        let raw = Ledger::of(config).raw_bytes;
-        if let Some(wanted) = self.capacity {
-            let ratio = raw.0 as f64 / wanted.0 as f64;
-            if (ratio - 1.0).abs() > self.capacity_tolerance + 1e-9 {
-                let tolerance = self.capacity_tolerance * 100.0;
-                broken(
-                    "capacity_bytes",
-                    format!("{raw} of flash, wanted {wanted} within {tolerance} %"),
-                );
-            }
+        let Ledger { raw_bytes: raw, visible_bytes: visible, .. } = Ledger::of(config);
+        let tolerance = self.capacity_tolerance * 100.0;
+        if let Some(wanted) = self.capacity.filter(|wanted| !self.is_near(raw, *wanted)) {
+            let explanation = format!("{raw} of flash, wanted {wanted} within {tolerance} %");
+            broken("capacity_bytes", explanation);
+        }
+        if let Some(wanted) = self.usable_capacity.filter(|wanted| !self.is_near(visible, *wanted))
+        {
+            let explanation =
+                format!("{visible} for the host, wanted {wanted} within {tolerance} %");
+            broken("usable_capacity_bytes", explanation);
         }
         if let Some(wanted) = self.interface.filter(|wanted| *wanted != config.host.interface) {
             broken("interface", format!("{}, wanted {wanted}", config.host.interface));
@@ -110,6 +113,11 @@ impl Constraints {
         violations
     }
 
+    /// Whether a capacity is the wanted one as far as the tolerance asks for.
+    pub fn is_near(&self, own: Bytes, wanted: Bytes) -> bool {
+        (own.0 as f64 / wanted.0 as f64 - 1.0).abs() <= self.capacity_tolerance + 1e-9
+    }
+
     /// The violation of the power budget by a measured average power, if there is one.
     pub fn power_violation(&self, average_watts: f64) -> Option<Violation> {
         let most = self.power_budget_watts.filter(|most| average_watts > *most)?;
@@ -117,8 +125,8 @@ impl Constraints {
         Some(Violation { limit: "power_budget_watts", explanation })
     }
 
-    /// Reads a constraints file: TOML whose keys are `capacity_bytes`, `capacity_tolerance` (0.1 if
-    /// absent), `interface`, `flash_type`, `power_budget_watts`, `dram_budget_bytes`, `max_chips`
+    /// Reads a constraints file: TOML whose keys are `capacity_bytes` (raw flash),
+    /// `usable_capacity_bytes`, `capacity_tolerance` (0.1 if absent), `interface`, `flash_type`, `power_budget_watts`, `dram_budget_bytes`, `max_chips`
     /// and `min_overprovisioning`. All are optional; other keys are faults.
     ///
     /// # Errors
@@ -169,6 +177,7 @@ impl Constraints {
         let value = value.get_ref();
         match name {
             "capacity_bytes" => self.capacity = Some(size(value, 1, 1 << 60)?),
+            "usable_capacity_bytes" => self.usable_capacity = Some(size(value, 1, 1 << 60)?),
             "capacity_tolerance" => self.capacity_tolerance = real(value, 0.0, 1.0)?,
             "interface" => {
                 self.interface =
@@ -199,8 +208,9 @@ impl Constraints {
 }
 
 /// The keys of a constraints file.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "capacity_bytes",
+    "usable_capacity_bytes",
     "capacity_tolerance",
     "interface",
     "flash_type",
@@ -293,6 +303,20 @@ mod tests {
             ..Constraints::default()
         };
         assert_eq!(limits.violations(&presets::load("z-ssd").unwrap()).len(), 4);
+    }
+
+    #[test]
+    fn usable_capacity_is_what_the_host_sees() {
+        let mut drive = presets::load("intel-750").unwrap();
+        let limits = Constraints::parse("usable_capacity_bytes = \"384 GiB\"").unwrap();
+        assert_eq!(limits.violations(&drive), []);
+        // 480 GiB of flash, of which 30 % more than before is spare: 336 GiB.
+        drive.mapping.overprovisioning = 0.3;
+        let broken = limits.violations(&drive);
+        assert_eq!(broken.len(), 1, "{broken:?}");
+        let told = broken[0].to_string();
+        let expected = "usable_capacity_bytes: 336 GiB for the host, wanted 384 GiB within 10 %";
+        assert_eq!(told, expected);
     }
 
     #[test]

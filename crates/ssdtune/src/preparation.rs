@@ -5,7 +5,7 @@ use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::{Age, Preparation, Start};
 
 /// Flags of commands that prepare a drive. A command whose default is not `footprint` changes it
-/// with `mut_arg`.
+/// with `mut_arg`, or resets it there and says what it takes with [`PreparationArgs::or`].
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PreparationArgs {
     /// What the drive holds at the start. `empty`: nothing. `footprint`: what the run reads or
@@ -15,7 +15,7 @@ pub(crate) struct PreparationArgs {
     /// `steady` are computed, not written: they take no time, and memory only for what the run
     /// touches.
     #[arg(long, value_name = "STATE[:SHARE]", default_value = "footprint")]
-    pub(crate) start: Start,
+    pub(crate) start: Option<Start>,
 
     /// Age the drive after --start, in no simulated time. May be given more than once.
     /// `random[:TIMES]` makes random overwrites, TIMES (default 5) for each page that holds data.
@@ -30,10 +30,15 @@ pub(crate) struct PreparationArgs {
 }
 
 impl PreparationArgs {
+    /// The flags with a start where they name none.
+    pub(crate) fn or(&self, start: Start) -> Self {
+        Self { start: self.start.clone().or(Some(start)), ..self.clone() }
+    }
+
     /// The preparation that the flags ask for. `seed` decides where pages are and which of them are
     /// overwritten.
     pub(crate) fn preparation(&self, seed: u64) -> Outcome<Preparation> {
-        let (start, ages) = (self.start.clone(), self.age.clone());
+        let (start, ages) = (self.start.clone().unwrap_or(Start::Footprint), self.age.clone());
         let preparation = Preparation { start, ages, erases: self.erases.unwrap_or(0), seed };
         preparation.check().map_err(Failure::usage)?;
         Ok(preparation)

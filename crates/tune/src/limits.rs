@@ -2,8 +2,8 @@
 //! that it does.
 //!
 //! [`Limits`] are the model's [`Constraints`] (capacity, interface, flash type, power, DRAM, chips)
-//! and three more: a price, computed from the user's own price list; inequalities over names of the
-//! catalogue; and the checks of the configuration itself. Power is only known after a simulation
+//! and three more: a price, computed from a price list; inequalities over names of the catalogue;
+//! and the checks of the configuration itself. Power is only known after a simulation
 //! (`breach.rs`); everything else is checked before one.
 //!
 //! A change of one layout parameter alone would change the capacity. So [`Limits::complete`]
@@ -13,18 +13,23 @@
 //!
 //! Cost: some microseconds to check a configuration, some hundred to complete one.
 
+mod capacity;
 mod complete;
 mod inequality;
+mod price;
+mod stated;
 
 pub use complete::Feasible;
 pub use inequality::Inequality;
+pub use price::{BillItem, PriceLimit, Prices};
+pub use stated::{Bounds, StatedLimits};
 
 use crate::space::Space;
-use serde::Serialize;
+use price::price;
 use ssdtune_model::Violation;
 use ssdtune_model::ledger::{Ledger, Memory};
 use ssdtune_model::{
-    Bytes, CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, Sectors, catalogue,
+    CheckedConfig, Constraints, DeviceConfig, Fault, Faults, Problem, Sectors, catalogue,
 };
 use toml::de::DeValue;
 
@@ -33,7 +38,7 @@ use toml::de::DeValue;
 pub struct Limits {
     /// Limits on capacity, interface, flash type, power, DRAM and chips.
     pub constraints: Constraints,
-    /// The price list; `None` where prices do not matter.
+    /// The price list; `None` where prices are not known.
     pub prices: Option<Prices>,
     /// The highest price of a drive, in the currency of `prices`.
     pub max_price: Option<f64>,
@@ -41,64 +46,10 @@ pub struct Limits {
     pub inequalities: Vec<Inequality>,
 }
 
-/// A price list of parts, in any currency. Parts that are not listed cost nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Prices {
-    /// The price of everything that does not depend on the configuration.
-    pub base: f64,
-    /// The price of a gibibyte of flash.
-    pub per_flash_gib: f64,
-    /// The price of a gibibyte of DRAM.
-    pub per_dram_gib: f64,
-    /// The price of a flash channel of the controller.
-    pub per_channel: f64,
-    /// The price of a chip package.
-    pub per_chip: f64,
-    /// The price of a die.
-    pub per_die: f64,
-    /// The price of a GB/s of the host link (the number of lanes times the bandwidth of one).
-    pub per_link_gbps: f64,
-}
-
-impl Prices {
-    const NAMES: [&str; 7] = [
-        "base",
-        "per_flash_gib",
-        "per_dram_gib",
-        "per_channel",
-        "per_chip",
-        "per_die",
-        "per_link_gbps",
-    ];
-
-    fn slot(&mut self, name: &str) -> Option<&mut f64> {
-        Some(match name {
-            "base" => &mut self.base,
-            "per_flash_gib" => &mut self.per_flash_gib,
-            "per_dram_gib" => &mut self.per_dram_gib,
-            "per_channel" => &mut self.per_channel,
-            "per_chip" => &mut self.per_chip,
-            "per_die" => &mut self.per_die,
-            "per_link_gbps" => &mut self.per_link_gbps,
-            _ => return None,
-        })
-    }
-
-    /// The price of a drive.
-    pub fn of(&self, config: &DeviceConfig) -> f64 {
-        let gib = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 30);
-        let at = config.geometry();
-        let link = config.host.pcie_lane_bandwidth_gbps * f64::from(config.host.pcie_lanes);
-        self.base
-            + self.per_flash_gib * gib(at.raw_capacity())
-            + self.per_dram_gib * gib(Memory::of(config).drive_dram_bytes)
-            + self.per_channel * f64::from(at.channels)
-            + self.per_chip * at.chips() as f64
-            + self.per_die * at.dies() as f64
-            + self.per_link_gbps * link
-    }
-}
-
+/// How far a capacity may be from the baseline's.
+const CAPACITY_TOLERANCE: f64 = 0.1;
+/// How many times the baseline's price a drive that is to be bought may cost.
+const PRICE_FACTOR: f64 = 1.1;
 /// The factor by which the number of chips may grow. AutoBlox's artifact allows 80 instead of 60.
 const CHIPS_FACTOR: f64 = 80.0 / 60.0;
 /// The factor by which the number of planes may grow. AutoBlox's artifact allows 1,024 instead of
@@ -145,13 +96,34 @@ impl Limits {
     /// not limited yet. What-if analysis uses them: its drives must be comparable with the
     /// baseline, but may have more chips and DRAM.
     pub fn complete_widely_from(&mut self, base: &DeviceConfig) {
-        let constraints = &mut self.constraints;
-        if constraints.capacity.is_none() {
-            constraints.capacity = Some(Ledger::of(base).raw_bytes);
-            constraints.capacity_tolerance = 0.1;
+        if self.wanted_capacity().is_none() {
+            self.constraints.capacity = Some(Ledger::of(base).raw_bytes);
+            self.constraints.capacity_tolerance = CAPACITY_TOLERANCE;
         }
+        let constraints = &mut self.constraints;
         constraints.interface.get_or_insert(base.host.interface);
         constraints.flash_type.get_or_insert(base.flash.technology);
+    }
+
+    /// Adds limits around a baseline for drives that are to be bought, where nothing is limited
+    /// yet: what the host sees of it (a tenth more or less), its interface, and its price and a
+    /// tenth. What takes more flash, DRAM, channels or lanes is paid for by the price, so their
+    /// numbers have no limits of their own.
+    pub fn complete_for_purchase_from(&mut self, base: &DeviceConfig) {
+        self.complete_for_the_host_from(base);
+        let prices = self.prices.get_or_insert_with(Prices::market);
+        self.max_price.get_or_insert(prices.of(base) * PRICE_FACTOR);
+    }
+
+    /// Adds limits around a baseline on what the host sees of it, its capacity and its interface,
+    /// where these are not limited yet, and a price list where there is none.
+    pub fn complete_for_the_host_from(&mut self, base: &DeviceConfig) {
+        if self.wanted_capacity().is_none() {
+            self.constraints.usable_capacity = Some(Ledger::of(base).visible_bytes);
+            self.constraints.capacity_tolerance = CAPACITY_TOLERANCE;
+        }
+        self.constraints.interface.get_or_insert(base.host.interface);
+        self.prices.get_or_insert_with(Prices::market);
     }
 
     /// A baseline with as many blocks in each plane as the capacity asked for takes; `None` if its
@@ -161,12 +133,12 @@ impl Limits {
     /// # Errors
     /// No number of blocks gives the capacity.
     pub fn resized(&self, base: &CheckedConfig) -> Result<Option<CheckedConfig>, Faults> {
-        let Some(wanted) = self.constraints.capacity else { return Ok(None) };
-        let raw = Ledger::of(base).raw_bytes;
-        let share = wanted.0 as f64 / raw.0 as f64;
-        if (1.0 / share - 1.0).abs() <= self.constraints.capacity_tolerance + 1e-9 {
+        let Some(wanted) = self.wanted_capacity() else { return Ok(None) };
+        let own = self.capacity_of(base);
+        if self.constraints.is_near(own, wanted) {
             return Ok(None);
         }
+        let share = wanted.0 as f64 / own.0 as f64;
         let blocks = (f64::from(base.flash.blocks_per_plane) * share).round().max(1.0);
         let mut other: DeviceConfig = (**base).clone();
         // More than fits saturates, and the check refuses it.
@@ -176,17 +148,16 @@ impl Limits {
             |reason| Faults::from(Fault::new("capacity_bytes", Problem::Conflict { reason }));
         let checked = other.check().map_err(|faults| {
             wrong(format!(
-                "{wanted} would take {blocks} blocks in each plane of the baseline {} ({raw}), \
+                "{wanted} would take {blocks} blocks in each plane of the baseline {} ({own}), \
                  which cannot be: {faults}",
                 base.name
             ))
         })?;
-        let given = Ledger::of(&checked).raw_bytes;
-        match (given.0 as f64 / wanted.0 as f64 - 1.0).abs() <= self.constraints.capacity_tolerance
-        {
+        let given = self.capacity_of(&checked);
+        match self.constraints.is_near(given, wanted) {
             true => Ok(Some(checked)),
             false => Err(wrong(format!(
-                "{wanted} cannot be reached from the baseline {} ({raw}): {blocks} blocks in each \
+                "{wanted} cannot be reached from the baseline {} ({own}): {blocks} blocks in each \
                  plane make {given}; choose another baseline",
                 base.name
             ))),
@@ -196,12 +167,20 @@ impl Limits {
     /// The number of sectors that the smallest drive of a space within the limits has for the host.
     /// A trace within these addresses fits on every drive.
     pub fn host_sectors_min(&self, base: &DeviceConfig, space: &Space) -> Sectors {
-        let raw = self.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
-        let axis = space.axis("mapping.overprovisioning");
-        let values = axis.iter().flat_map(|axis| space.axes()[*axis].values());
-        let spare = values.map(|value| crate::space::number(*value));
-        let spare = spare.fold(base.mapping.overprovisioning, f64::max);
-        let least = raw.0 as f64 * (1.0 - self.constraints.capacity_tolerance) * (1.0 - spare);
+        let tolerance = 1.0 - self.constraints.capacity_tolerance;
+        let least = match (self.constraints.usable_capacity, space.axis("mapping.overprovisioning"))
+        {
+            (Some(usable), _) => usable.0 as f64 * tolerance,
+            (None, axis) => {
+                let raw = self.constraints.capacity.unwrap_or(Ledger::of(base).raw_bytes);
+                let axis = axis.map(|axis| &space.axes()[axis]);
+                let values = axis
+                    .iter()
+                    .flat_map(|axis| (0..axis.count() as u16).map(|rank| axis.number(rank)));
+                let spare = values.fold(base.mapping.overprovisioning, f64::max);
+                raw.0 as f64 * tolerance * (1.0 - spare)
+            }
+        };
         Sectors((least / 512.0) as u64)
     }
 
@@ -211,10 +190,19 @@ impl Limits {
     /// # Errors
     /// Every fault, with its line.
     pub fn parse(text: &str) -> Result<Self, Faults> {
-        let mut limits = Self::default();
+        Self::parse_onto(text, None)
+    }
+
+    /// Reads a constraints file whose prices take the place of those of a list, name by name.
+    ///
+    /// # Errors
+    /// Every fault, with its line.
+    pub fn parse_onto(text: &str, list: Option<Prices>) -> Result<Self, Faults> {
+        let mut limits = Self { prices: list.clone(), ..Self::default() };
         let constraints = Constraints::parse_with(text, &NAMES, |name, value| match name {
             "prices" => {
-                Some(read_prices(value.get_ref()).map(|prices| limits.prices = Some(prices)))
+                let read = list.clone().unwrap_or_default().read_onto(value.get_ref());
+                Some(read.map(|prices| limits.prices = Some(prices)))
             }
             "max_price" => Some(price(value.get_ref()).map(|most| limits.max_price = Some(most))),
             "inequalities" => Some(read_inequalities(value.get_ref()).map(|all| {
@@ -262,10 +250,13 @@ impl Limits {
     pub fn lines(&self) -> Vec<String> {
         let constraints = &self.constraints;
         let mut lines = Vec::new();
-        if let Some(capacity) = constraints.capacity {
-            let percent = constraints.capacity_tolerance * 100.0;
-            lines.push(format!("capacity {capacity} within {percent} %"));
-        }
+        let percent = constraints.capacity_tolerance * 100.0;
+        lines.extend(constraints.capacity.map(|raw| format!("capacity {raw} within {percent} %")));
+        lines.extend(
+            constraints
+                .usable_capacity
+                .map(|usable| format!("capacity for the host {usable} within {percent} %")),
+        );
         lines.extend(constraints.interface.map(|interface| format!("interface {interface}")));
         lines.extend(constraints.flash_type.map(|flash| format!("flash {flash}")));
         lines.extend(
@@ -277,7 +268,7 @@ impl Limits {
         lines.extend(
             constraints.min_overprovisioning.map(|least| format!("over-provisioning >= {least}")),
         );
-        lines.extend(self.max_price.map(|most| format!("price <= {most}")));
+        lines.extend(self.max_price.map(|most| format!("price <= {most:.2}")));
         lines.extend(self.inequalities.iter().map(ToString::to_string));
         lines
     }
@@ -286,29 +277,6 @@ impl Limits {
 /// The problem of a value that is not what was expected.
 fn illegal(expected: &'static str, legal: &str) -> Problem {
     Problem::Illegal { expected, legal: legal.to_owned(), nearest: None }
-}
-
-fn price(value: &DeValue<'_>) -> Result<f64, Problem> {
-    let text = match value {
-        DeValue::Integer(int) => int.as_str(),
-        DeValue::Float(real) => real.as_str(),
-        _ => "",
-    };
-    let read = text.parse().ok().filter(|read: &f64| (0.0..=1e12).contains(read));
-    read.ok_or_else(|| illegal("a price", "0 or more"))
-}
-
-fn read_prices(value: &DeValue<'_>) -> Result<Prices, Problem> {
-    let legal = Prices::NAMES.join(", ");
-    let DeValue::Table(rows) = value else { return Err(illegal("a table", &legal)) };
-    let mut prices = Prices::default();
-    for (name, value) in rows {
-        let slot = prices.slot(name.get_ref()).ok_or_else(|| Problem::Conflict {
-            reason: format!("{} has no price; legal names: {legal}", name.get_ref()),
-        })?;
-        *slot = price(value.get_ref())?;
-    }
-    Ok(prices)
 }
 
 fn read_inequalities(value: &DeValue<'_>) -> Result<Vec<Inequality>, Problem> {
@@ -326,6 +294,7 @@ fn derived(name: &str, config: &DeviceConfig) -> Option<f64> {
     let at = config.geometry();
     Some(match name {
         "capacity_bytes" => at.raw_capacity().0 as f64,
+        "usable_bytes" => Ledger::of(config).visible_bytes.0 as f64,
         "dram_bytes" => Memory::of(config).drive_dram_bytes.0 as f64,
         "chips" => at.chips() as f64,
         "dies" => at.dies() as f64,

@@ -7,7 +7,7 @@
 //! costs some hundred microseconds.
 
 use crate::limits::{Feasible, Limits};
-use crate::space::{DRAM, LAYOUT, Point, Space, number};
+use crate::space::{Point, Space};
 use crate::task::Task;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -30,7 +30,7 @@ pub(crate) struct Moves<'a> {
     base_point: Point,
     /// Ranks of every layout whose capacity fits, in the order of `layout_axes`.
     layouts: Vec<Vec<u16>>,
-    /// The axes that make up the layout of flash: channels, chips, dies and so on.
+    /// The axes that change the capacity: channels, chips, dies and so on.
     layout_axes: Vec<usize>,
 }
 
@@ -47,16 +47,18 @@ impl<'a> Moves<'a> {
         base: &'a CheckedConfig,
         base_point: &Point,
     ) -> Self {
-        let layout_axes: Vec<usize> = LAYOUT.iter().filter_map(|key| space.axis(key)).collect();
+        let layout_axes = limits.capacity_axes(space);
         let base_point = base_point.clone();
         let layouts = Vec::new();
         let moves = Self { space, limits, base, base_point, layouts, layout_axes };
         Self { layouts: moves.fitting_layouts(), ..moves }
     }
 
-    /// The drive of a point, if it keeps the limits. Its point becomes canonical.
+    /// The drive of a point, with what its alternatives limit lowered to what they allow, if it keeps
+    /// the limits. Its point becomes canonical.
     fn feasible(&self, point: &Point) -> Option<Feasible> {
-        let found = self.limits.feasible(self.space, self.base, point)?;
+        let point = self.space.within_alternatives(point, None);
+        let found = self.limits.feasible(self.space, self.base, &point)?;
         self.canonical(found)
     }
 
@@ -80,7 +82,7 @@ impl<'a> Moves<'a> {
     /// Adds every neighbour of a point that differs on one of `axes`, by any number of values.
     pub fn neighbours(&self, from: &Point, axes: &[usize], into: &mut BTreeMap<Point, Feasible>) {
         for &axis in axes {
-            let (here, count) = (from.0[axis], self.space.axes()[axis].values().len() as u16);
+            let (here, count) = (from.0[axis], self.space.axes()[axis].count() as u16);
             for rank in (0..count).filter(|rank| *rank != here) {
                 for found in self.single(from, axis, rank) {
                     into.entry(found.point.clone()).or_insert(found);
@@ -102,7 +104,7 @@ impl<'a> Moves<'a> {
         for _ in 0..rng.random_range(1..=4_usize) {
             let axis = axes[rng.random_range(0..axes.len())];
             let chosen = &self.space.axes()[axis];
-            let count = chosen.values().len();
+            let count = chosen.count();
             if self.layout_axes.contains(&axis) && !self.layouts.is_empty() {
                 self.jump_layout(&mut point, reach, rng);
             } else if chosen.is_numeric() {
@@ -133,7 +135,7 @@ impl<'a> Moves<'a> {
         for _ in 0..ATTEMPTS {
             let mut both = [from.clone(), from.clone()];
             for &axis in axes.iter().filter(|axis| !self.layout_axes.contains(axis)) {
-                let (here, count) = (from.0[axis], self.space.axes()[axis].values().len() as u16);
+                let (here, count) = (from.0[axis], self.space.axes()[axis].count() as u16);
                 let below = step(rng, here).map(|step| here - step);
                 let above = step(rng, count - 1 - here).map(|step| here + step);
                 let first = rng.random_range(0..2_usize);
@@ -174,7 +176,7 @@ impl<'a> Moves<'a> {
 
     /// Lowers the DRAM sizes, a random one first, until the budget holds.
     fn fit_dram(&self, point: &mut Point, rng: &mut Pcg64Mcg) {
-        let axes: Vec<usize> = DRAM.iter().filter_map(|key| self.space.axis(key)).collect();
+        let axes = self.space.dram_axes();
         let Some(budget) = self.limits.constraints.dram_budget else { return };
         if axes.is_empty() {
             return;
@@ -231,8 +233,7 @@ impl<'a> Moves<'a> {
     fn with_less_dram(&self, point: &Point) -> Option<Feasible> {
         let mut point = point.clone();
         if let Some(budget) = self.limits.constraints.dram_budget {
-            let axes = DRAM.iter().rev().filter_map(|key| self.space.axis(key));
-            self.lower_dram(&mut point, budget, axes);
+            self.lower_dram(&mut point, budget, self.space.dram_axes().into_iter().rev());
         }
         self.feasible(&point)
     }
@@ -241,7 +242,7 @@ impl<'a> Moves<'a> {
     pub fn anywhere(&self, rng: &mut Pcg64Mcg) -> Option<Feasible> {
         for _ in 0..ATTEMPTS {
             let axes = self.space.axes().iter();
-            let ranks = axes.map(|axis| rng.random_range(0..axis.values().len()));
+            let ranks = axes.map(|axis| rng.random_range(0..axis.count()));
             let mut point = Point(ranks.map(|rank| rank as u16).collect());
             if !self.layouts.is_empty() {
                 let layout = &self.layouts[rng.random_range(0..self.layouts.len())];
@@ -255,19 +256,19 @@ impl<'a> Moves<'a> {
         None
     }
 
-    /// Every combination of layout values whose raw capacity is the wanted one.
+    /// Every combination of layout values whose capacity is the wanted one.
     fn fitting_layouts(&self) -> Vec<Vec<u16>> {
-        let constraints = &self.limits.constraints;
-        let Some(wanted) = constraints.capacity else { return Vec::new() };
-        let tolerance = constraints.capacity_tolerance + 1e-9;
+        let Some(wanted) = self.limits.wanted_capacity() else { return Vec::new() };
+        let tolerance = self.limits.constraints.capacity_tolerance + 1e-9;
         let axes = &self.layout_axes;
+        let ranks = |axis: usize| 0..self.space.axes()[axis].count() as u16;
         let value =
-            |axis: usize, rank: u16| number(self.space.axes()[axis].values()[usize::from(rank)]);
-        let values = |axis: usize| self.space.axes()[axis].values().iter().copied().map(number);
+            |axis: usize, rank: u16| self.limits.capacity_factor(&self.space.axes()[axis], rank);
+        let values = |axis: usize| ranks(axis).map(move |rank| value(axis, rank));
         let product: f64 = axes.iter().map(|axis| value(*axis, self.base_point.0[*axis])).product();
-        let raw = self.base.geometry().raw_capacity().0 as f64;
+        let own = self.limits.capacity_of(self.base).0 as f64;
         // The share of the wanted capacity that a product of 1 stands for.
-        let unit = raw / product / wanted.0 as f64;
+        let unit = own / product / wanted.0 as f64;
         let mut partial: Vec<(f64, Vec<u16>)> = vec![(unit, Vec::new())];
         for (place, axis) in axes.iter().enumerate() {
             // What the axes to come multiply by, at least and at most.

@@ -272,8 +272,8 @@ pub struct DriveResult {
 /// What the target loses when one change is taken back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Importance {
-    /// The keys of the parameters taken back: one, or the members of a group.
-    pub keys: Vec<&'static str>,
+    /// The keys of the parameters or choices taken back: one, or the members of a group.
+    pub keys: Vec<String>,
     /// The performance (formula 1) on the target with the change, less that without it. `None`
     /// where the drive without the change breaks the limits or cannot serve the target.
     pub loss: Option<f64>,

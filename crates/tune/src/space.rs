@@ -1,35 +1,33 @@
 //! The search space (AutoBlox, section 3.2): which parameters a search varies, and their values.
 //!
-//! An [`Axis`] is a row of the parameter catalogue with the values to try. A [`Point`] chooses one
-//! value on each axis, by its rank. Every other parameter stays as it is in the baseline. For the
-//! Gaussian process a point becomes a row of numbers from 0 to 1: one column with the value on a
-//! continuous axis, with the rank on a discrete one, with 0 or 1 for a switch, and one column for
-//! each choice of a category.
+//! An [`Axis`] is a row of the parameter catalogue with the values to try, or a [`Choice`] of
+//! settings that go together, such as a flash part. A [`Point`] chooses one value on each axis, by
+//! its rank. Every other parameter stays as it is in the baseline. For the Gaussian process a point
+//! becomes a row of numbers from 0 to 1: one column with the value on a continuous axis, with the
+//! rank on a discrete one, with 0 or 1 for a switch, and one column for each alternative of a
+//! category or choice.
 //!
 //! Spaces are TOML files. The first file in `configs/spaces` explains their layout.
 //!
 //! Cost: some microseconds to encode a point or to make its configuration.
 
+mod axis;
 mod changes;
+mod choice;
 mod file;
 mod order;
 
+pub use axis::{Axis, Label};
 pub use changes::{ParameterChange, changes};
+pub use choice::{Alternative, Choice};
 pub use order::{OrderedParameter, TuningOrder};
 
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::space as encoding;
-use ssdtune_model::catalogue::{self, Kind, Parameter, Value};
+use ssdtune_model::catalogue::Value;
 use ssdtune_model::config::HostInterface;
-use ssdtune_model::{DeviceConfig, Faults};
+use ssdtune_model::{DeviceConfig, Fault, Faults, Problem, Violation};
 use std::fmt;
-
-/// A parameter to vary, and the values to try.
-#[derive(Clone)]
-pub struct Axis {
-    parameter: &'static Parameter,
-    values: Vec<Value>,
-}
 
 /// A point of a space: for each axis the rank of a value, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,83 +43,30 @@ pub struct Space {
     encoder: encoding::Space,
 }
 
-/// Axes that make up the layout of flash. Their product is the capacity, so they move together.
-pub const LAYOUT: [&str; 6] = [
+/// Parameters that make up the layout of flash. Their product is the raw capacity, so they move
+/// together.
+pub const LAYOUT: [&str; 7] = [
     "bus.channels",
     "bus.chips_per_channel",
     "flash.dies_per_chip",
     "flash.planes_per_die",
     "flash.blocks_per_plane",
     "flash.pages_per_block",
+    "flash.page_bytes",
 ];
 
 /// Axes of the PCIe link. A SATA drive has no such link.
 const PCIE: [&str; 2] = ["host.pcie_lanes", "host.pcie_lane_bandwidth_gbps"];
 
+/// The name of the choice of flash parts.
+pub const PART: &str = "part";
+
 /// Axes that share the drive's DRAM.
 pub const DRAM: [&str; 2] = ["cache.capacity_bytes", "mapping.cmt_capacity_bytes"];
-
-impl fmt::Debug for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.parameter.key, self.values)
-    }
-}
 
 impl fmt::Debug for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Space").field("name", &self.name).field("axes", &self.axes).finish()
-    }
-}
-
-impl Axis {
-    fn new(parameter: &'static Parameter, mut values: Vec<Value>) -> Self {
-        if parameter.kind != Kind::Categorical {
-            values.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
-        }
-        values.dedup();
-        Self { parameter, values }
-    }
-
-    /// The row of the parameter in the catalogue.
-    pub fn parameter(&self) -> &'static Parameter {
-        self.parameter
-    }
-
-    /// The key of the parameter.
-    pub fn key(&self) -> &'static str {
-        self.parameter.key
-    }
-
-    /// The values to try. Numbers are in rising order.
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
-    /// Whether the values are numbers, so that they have an order.
-    pub fn is_numeric(&self) -> bool {
-        matches!(self.parameter.kind, Kind::Continuous | Kind::Discrete)
-    }
-
-    fn coordinate(&self) -> encoding::Coordinate {
-        let values = || self.values.iter().map(|value| number(*value)).collect::<Vec<f64>>();
-        match self.parameter.kind {
-            Kind::Continuous if self.values.len() > 1 => encoding::Coordinate::Continuous {
-                low: number(self.values[0]),
-                high: number(self.values[self.values.len() - 1]),
-                logarithmic: false,
-            },
-            Kind::Continuous | Kind::Discrete => encoding::Coordinate::Ordinal { values: values() },
-            Kind::Boolean if self.values.len() > 1 => encoding::Coordinate::Boolean,
-            Kind::Boolean => encoding::Coordinate::Ordinal { values: vec![0.0] },
-            Kind::Categorical => encoding::Coordinate::Categorical { choices: self.values.len() },
-        }
-    }
-
-    fn code(&self, rank: u16) -> f64 {
-        match self.parameter.kind {
-            Kind::Continuous | Kind::Discrete => number(self.values[usize::from(rank)]),
-            Kind::Boolean | Kind::Categorical => f64::from(rank),
-        }
     }
 }
 
@@ -152,6 +97,33 @@ impl Space {
         Self::parse(include_str!("../../../configs/spaces/what-if.toml")).expect("a sound file")
     }
 
+    /// What can be bought: flash parts of a catalogue, and values of everything else that drives on
+    /// the market have.
+    ///
+    /// # Panics
+    /// Never: a test reads the files that are built in.
+    pub fn market() -> Self {
+        Self::parse(include_str!("../../../configs/spaces/market.toml")).expect("a sound file")
+    }
+
+    /// This space with further flash parts, from a file like `configs/parts/market.toml`. A part
+    /// with the name of another takes its place.
+    ///
+    /// # Errors
+    /// Every fault with its line; that the space has no choice of parts.
+    pub fn with_parts(mut self, text: &str) -> Result<Self, Faults> {
+        let more = file::read_parts(text)?;
+        let part = self.axes.iter_mut().filter(|axis| axis.key() == PART);
+        match part.into_iter().find_map(Axis::choice_mut) {
+            Some(part) => part.extend(more),
+            None => {
+                let reason = format!("the space {} has no choice of parts", self.name);
+                return Err(Fault::new("choice.part", Problem::Conflict { reason }).into());
+            }
+        }
+        Ok(Self::of(self.name, self.axes))
+    }
+
     /// Reads a space file.
     ///
     /// # Errors
@@ -172,17 +144,10 @@ impl Space {
     #[must_use]
     pub fn around(&self, base: &DeviceConfig) -> Self {
         let settled =
-            |axis: &&Axis| base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key());
-        let kept = self.axes.iter().filter(|axis| !always_inert(axis.parameter) && !settled(axis));
-        let axes = kept.map(|axis| {
-            let mut values = axis.values.clone();
-            let value = axis.parameter.get(base);
-            if !values.contains(&value) {
-                values.push(value);
-            }
-            Axis::new(axis.parameter, values)
-        });
-        Self::of(self.name.clone(), axes.filter(|axis| axis.values.len() > 1).collect())
+            |axis: &Axis| base.host.interface == HostInterface::Sata && PCIE.contains(&axis.key());
+        let kept = self.axes.iter().filter(|axis| !axis.is_always_inert() && !settled(axis));
+        let axes = kept.map(|axis| axis.around(base)).filter(|axis| axis.count() > 1);
+        Self::of(self.name.clone(), axes.collect())
     }
 
     /// This space with only those axes for whose key `keep` returns true.
@@ -202,14 +167,36 @@ impl Space {
         self.axes.iter().position(|axis| axis.key() == key)
     }
 
+    /// Whether drives are made of flash parts.
+    pub fn has_parts(&self) -> bool {
+        self.axis(PART).is_some()
+    }
+
+    /// The space that is built in under a name; `None` if there is none of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "market" => Self::market(),
+            "autoblox" => Self::autoblox(),
+            "what-if" => Self::what_if(),
+            _ => return None,
+        })
+    }
+
+    /// The axes that make up the layout of flash: one change of one of them changes the capacity.
+    pub fn layout_axes(&self) -> Vec<usize> {
+        let is_layout = |axis: &usize| LAYOUT.iter().any(|key| self.axes[*axis].sets(key));
+        (0..self.axes.len()).filter(is_layout).collect()
+    }
+
+    /// The axes that share the drive's DRAM.
+    pub fn dram_axes(&self) -> Vec<usize> {
+        DRAM.iter().filter_map(|key| self.axis(key)).collect()
+    }
+
     /// The point of a configuration; `None` where an axis lacks its value. Parameters without axis
     /// are not compared.
     pub fn point(&self, config: &DeviceConfig) -> Option<Point> {
-        let rank = |axis: &Axis| {
-            let wanted = axis.parameter.get(config);
-            axis.values.iter().position(|value| *value == wanted).map(|rank| rank as u16)
-        };
-        self.axes.iter().map(rank).collect::<Option<Vec<u16>>>().map(Point)
+        self.axes.iter().map(|axis| axis.rank_in(config)).collect::<Option<Vec<u16>>>().map(Point)
     }
 
     /// The configuration of a point: the baseline with the point's values. It may break limits.
@@ -218,27 +205,60 @@ impl Space {
     /// The point belongs to another space.
     pub fn config(&self, base: &DeviceConfig, point: &Point) -> DeviceConfig {
         let mut config = base.clone();
-        for (axis, rank) in self.axes.iter().zip(&point.0) {
-            let value = axis.values[usize::from(*rank)];
-            axis.parameter.set(&mut config, value).expect("values of an axis are legal");
-        }
+        self.axes.iter().zip(&point.0).for_each(|(axis, rank)| axis.set(&mut config, *rank));
         config
     }
 
-    /// The canonical form of a point: every parameter without effect in this configuration has its
-    /// value from `at_rest`. So two points that are one and the same drive become one point.
+    /// What the alternatives of a point do not allow: a bus that is faster than the flash part.
+    pub fn violations(&self, base: &DeviceConfig, point: &Point) -> Vec<Violation> {
+        let chosen = self.axes.iter().zip(&point.0).filter_map(|(axis, rank)| {
+            let choice = axis.choice()?;
+            Some((axis, &choice.alternatives()[usize::from(*rank)]))
+        });
+        let chosen: Vec<_> = chosen.filter(|(_, one)| !one.at_most().is_empty()).collect();
+        if chosen.is_empty() {
+            return Vec::new();
+        }
+        let config = self.config(base, point);
+        let broken = chosen.into_iter().filter_map(|(axis, one)| {
+            let (row, most) = one.broken_by(&config)?;
+            let (key, name, value) = (axis.key(), one.name(), row.get(&config));
+            let explanation = format!("{key} {name} allows {} of {most}, not {value}", row.key);
+            Some(Violation { limit: "space", explanation })
+        });
+        broken.collect()
+    }
+
+    /// The point with what its alternatives limit lowered to what they allow, except on the axis
+    /// `fixed`.
+    #[must_use]
+    pub fn within_alternatives(&self, point: &Point, fixed: Option<usize>) -> Point {
+        let mut lower = point.clone();
+        for (axis, rank) in self.axes.iter().zip(&point.0) {
+            let limits = axis.choice().map(|all| all.alternatives()[usize::from(*rank)].at_most());
+            for (row, most) in limits.into_iter().flatten() {
+                let Some(other) = self.axis(row.key).filter(|other| Some(*other) != fixed) else {
+                    continue;
+                };
+                let value = |rank: u16| self.axes[other].number(rank);
+                while lower.0[other] > 0 && value(lower.0[other]) > *most {
+                    lower.0[other] -= 1;
+                }
+            }
+        }
+        lower
+    }
+
+    /// The canonical form of a point: every axis without effect in this configuration has its rank
+    /// from `at_rest`. So two points that are one and the same drive become one point.
     #[must_use]
     pub fn canonical(&self, base: &DeviceConfig, point: &Point, at_rest: &Point) -> Point {
         let config = self.config(base, point);
         let ranks = self.axes.iter().zip(&point.0).zip(&at_rest.0);
-        Point(
-            ranks
-                .map(|((axis, rank), rest)| match axis.parameter.inert(&config) {
-                    Some(_) => *rest,
-                    None => *rank,
-                })
-                .collect(),
-        )
+        let rank = |((axis, rank), rest): ((&Axis, &u16), &u16)| {
+            if axis.is_inert(&config) { *rest } else { *rank }
+        };
+        Point(ranks.map(rank).collect())
     }
 
     /// A point as a row of numbers from 0 to 1.
@@ -247,7 +267,7 @@ impl Space {
     /// The point belongs to another space.
     pub fn encode(&self, point: &Point) -> Vec<f64> {
         let codes: Vec<f64> =
-            self.axes.iter().zip(&point.0).map(|(axis, rank)| axis.code(*rank)).collect();
+            self.axes.iter().zip(&point.0).map(|(axis, rank)| axis.number(*rank)).collect();
         self.encoder.encode(&codes).expect("a point of this space")
     }
 
@@ -258,10 +278,7 @@ impl Space {
 
     /// The number of columns of each axis in an encoded point.
     pub fn widths(&self) -> impl Iterator<Item = usize> + '_ {
-        self.axes.iter().map(|axis| match axis.parameter.kind {
-            Kind::Categorical => axis.values.len(),
-            _ => 1,
-        })
+        self.axes.iter().map(Axis::width)
     }
 
     /// The number of steps between two points: the difference of ranks on numeric axes, and one for
@@ -283,13 +300,8 @@ impl Space {
 
     /// The number of points in the space, whether they keep limits or not.
     pub fn size(&self) -> f64 {
-        self.axes.iter().map(|axis| axis.values.len() as f64).product()
+        self.axes.iter().map(|axis| axis.count() as f64).product()
     }
-}
-
-/// Whether the catalogue says that a parameter has no effect on any drive.
-fn always_inert(row: &Parameter) -> bool {
-    matches!(row.effect, catalogue::Effect::Never(_))
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ pub fn run(
         cost: cost(&drive.point, &drive.config),
         baseline_cost: cost(&base, &task.base),
         priced: task.limits.prices.is_some(),
-        parameters: changes(&task.base, &drive.config),
+        parameters: changes(&task.space, &task.base, &drive.config),
         toml: document::write(&drive.config),
         proposals: found.trials.len() - 1,
         spent: found.spent,
@@ -213,7 +213,7 @@ fn distance(task: &Task, base: &Point, point: &Point) -> f64 {
     let parts = task.space.axes().iter().zip(base.0.iter().zip(&point.0));
     parts
         .map(|(axis, (a, b))| match axis.is_numeric() {
-            true => f64::from(a.abs_diff(*b)) / (axis.values().len() - 1) as f64,
+            true => f64::from(a.abs_diff(*b)) / (axis.count() - 1) as f64,
             false => f64::from(u8::from(a != b)),
         })
         .sum()

@@ -11,7 +11,9 @@
 //!
 //! Left out: pages that are invalidated while their block is still open, and that the number of
 //! blocks is a whole number. Both vanish with many blocks. Cost: about n^2 steps, once for each
-//! policy and each share of valid pages (below 1 ms for n = 256).
+//! policy and each share of valid pages (below 1 ms for n = 256). Blocks of more than 1,024 pages,
+//! as superblocks are, count as blocks of that many, except under the greedy policy, whose cost
+//! grows with n alone: shares of valid pages hardly depend on n then.
 
 use crate::gc::VictimRules;
 use ssdtune_model::config::GcPolicy;
@@ -35,8 +37,12 @@ struct AgeClass {
 #[derive(Clone, Debug)]
 pub(crate) struct Stationary {
     classes: Vec<AgeClass>,
+    /// The pages of a block for each that the classes count.
+    scale: f64,
 }
 
+/// The most pages of a block that are counted one by one.
+const PAGES_MAX: u32 = 1_024;
 /// Steps in which ages are followed.
 const AGES: u32 = 128;
 /// Steps of a bisection.
@@ -45,26 +51,35 @@ const HALVINGS: u32 = 48;
 impl Stationary {
     /// The distribution over `blocks` blocks of which a share `rho` is valid, where 0 < rho < 1.
     pub fn new(rules: &VictimRules, blocks: u32, rho: f64) -> Self {
-        let model = Model { pages: rules.pages_per_block as usize, rho };
+        let pages = match rules.policy {
+            GcPolicy::Greedy => rules.pages_per_block,
+            _ => rules.pages_per_block.min(PAGES_MAX),
+        };
+        let scale = f64::from(rules.pages_per_block) / f64::from(pages);
+        let model = Model { pages: pages as usize, rho };
         let random_min = |min: u32| model.counts_to(|c| model.random(c, min as usize));
-        match rules.policy {
+        let classes = match rules.policy {
             GcPolicy::Greedy => Self::ageless(&model.greedy()),
             GcPolicy::Rga => {
                 Self::ageless(&model.counts_to(|c| model.choices(c, rules.choices as i32)))
             }
             GcPolicy::Random | GcPolicy::RandomPlus => Self::ageless(&random_min(1)),
-            GcPolicy::RandomPlusPlus => Self::ageless(&random_min(rules.invalid_min)),
+            GcPolicy::RandomPlusPlus => {
+                let min = (f64::from(rules.invalid_min) / scale).ceil() as u32;
+                Self::ageless(&random_min(min))
+            }
             GcPolicy::Fifo => model.fifo(),
             GcPolicy::WindowedGreedy => {
                 model.windowed((f64::from(rules.window) / f64::from(blocks)).min(1.0))
             }
             GcPolicy::CostBenefit => model.cost_benefit(),
-        }
+        };
+        Self { classes, scale }
     }
 
     /// A distribution in which the age says nothing about the valid pages.
-    fn ageless(masses: &[f64]) -> Self {
-        Self { classes: vec![AgeClass::new(1.0, masses)] }
+    fn ageless(masses: &[f64]) -> Vec<AgeClass> {
+        vec![AgeClass::new(1.0, masses)]
     }
 
     /// The class of the block that is older than a share of all blocks.
@@ -89,7 +104,8 @@ impl Stationary {
     pub fn valid(&self, older: f64, chance: f64) -> u32 {
         let class = &self.classes[self.class(older)];
         let more = class.cumulative.partition_point(|&up_to| up_to <= chance);
-        class.first + more.min(class.cumulative.len() - 1) as u32
+        let counted = class.first + more.min(class.cumulative.len() - 1) as u32;
+        (f64::from(counted) * self.scale).round() as u32
     }
 }
 
@@ -230,13 +246,13 @@ impl Model {
     }
 
     /// The victim is the oldest block. A page of age x is still valid with the chance exp(-x).
-    fn fifo(&self) -> Stationary {
+    fn fifo(&self) -> Vec<AgeClass> {
         let (mut low, mut high) = (1e-9, 1e3);
         for _ in 0..2 * HALVINGS {
             let end = f64::midpoint(low, high);
             if (1.0 - (-end).exp()) / end > self.rho { low = end } else { high = end }
         }
-        Stationary { classes: self.by_age(low, 1.0) }
+        self.by_age(low, 1.0)
     }
 
     /// Classes up to the age `end` of blocks from which none was collected. Together they are a
@@ -252,7 +268,7 @@ impl Model {
 
     /// The victim is the best of the oldest blocks. Blocks reach the window untouched; inside it,
     /// the rule is greedy.
-    fn windowed(&self, window: f64) -> Stationary {
+    fn windowed(&self, window: f64) -> Vec<AgeClass> {
         // For a c: the blocks that enter the window, the masses inside it, and the mean of the
         // victims' valid pages.
         let inside = |c: f64| {
@@ -286,12 +302,12 @@ impl Model {
         }
         let mut classes = self.by_age((1.0 - window) / low.exp(), 1.0 - window);
         classes.push(AgeClass::new(1.0, &inside(low.exp()).0));
-        Stationary { classes }
+        classes
     }
 
     /// The victim is the block with the largest (1 - u) age / (1 + u): it leaves when that exceeds
     /// a bound.
-    fn cost_benefit(&self) -> Stationary {
+    fn cost_benefit(&self) -> Vec<AgeClass> {
         // Under FIFO all blocks live long, and with uniform writes no block gets much older than
         // there. So this range suffices.
         let (mut low, mut high) = (0.0, 1e3);
@@ -312,7 +328,7 @@ impl Model {
             up_to += masses.iter().sum::<f64>() / total;
             AgeClass::aged(up_to, (nth + 1) as f64 / total, masses)
         };
-        Stationary { classes: found.iter().enumerate().map(class).collect() }
+        found.iter().enumerate().map(class).collect()
     }
 
     /// The masses of valid pages for each age, if blocks leave when their benefit exceeds a bound.
@@ -431,7 +447,8 @@ mod tests {
     fn every_policy_has_the_right_share_of_valid_pages() {
         for &policy in GcPolicy::ALL {
             for rho in [0.3, 0.6, 0.8, 0.9, 0.95] {
-                for pages in [32u32, 256] {
+                // The last is a superblock of a whole drive.
+                for pages in [32u32, 256, 1_500, 278_400] {
                     let rules = VictimRules {
                         policy,
                         choices: 10,

@@ -3,7 +3,7 @@
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bounds, BudgetArgs, HarmArg, TuneArgs};
+use crate::tuning::{self, BudgetArgs, DefaultSpace, HarmArg, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::recommend::{self, AblationRow, ablate, ablation_text};
 
@@ -46,8 +46,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Weight::Alpha => recommend::Weight::Alpha,
         Weight::Beta => recommend::Weight::Beta,
     };
-    let job =
-        args.tune.load(Bounds::Market, args.tune.weights(), Some(args.harm.max_harm), context)?;
+    let job = args.tune.load(
+        DefaultSpace::Market,
+        args.tune.weights(),
+        Some(args.harm.max_harm),
+        context,
+    )?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);

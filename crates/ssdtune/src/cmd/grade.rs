@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bounds, TuneArgs};
+use crate::tuning::{self, DefaultSpace, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::search::{AxisDescription, GradeAnswer, Objective};
 use ssdtune_tune::workload::outside_tested_range;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             "--points are read from standard input, and so is the workload -: write it into a file"
         )));
     }
-    let mut job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
+    let mut job = args.tune.load(DefaultSpace::Market, args.tune.weights(), None, context)?;
     if args.held_out {
         job = job.on_held_out().ok_or_else(|| {
             Failure::usage(anyhow!("--held-out: a trace file has no other seeds; use models alone"))

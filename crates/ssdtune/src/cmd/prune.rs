@@ -4,7 +4,7 @@ use crate::autodb;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
-use crate::tuning::{self, Bounds, TuneArgs};
+use crate::tuning::{self, DefaultSpace, TuneArgs};
 use ssdtune_tune::prune::{self, PruneSettings};
 
 /// Arguments of `ssdtune prune`.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 /// Prunes, stores what was found, and prints it.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let job = args.tune.load(Bounds::Market, args.tune.weights(), None, context)?;
+    let job = args.tune.load(DefaultSpace::Market, args.tune.weights(), None, context)?;
     let settings = PruneSettings {
         flat: args.flat,
         pairs: !args.no_pairs,

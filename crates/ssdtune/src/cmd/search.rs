@@ -6,7 +6,7 @@ use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
-use crate::tuning::{self, Bar, Bounds, HarmArg, TuneArgs, TuningJob};
+use crate::tuning::{self, Bar, DefaultSpace, HarmArg, TuneArgs, TuningJob};
 use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Recommendation};
@@ -129,8 +129,12 @@ impl Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let enter = |directory: &Path| context.will_write_into("--out", directory, recommend::FILES);
     args.out.as_deref().filter(|_| !args.resume).map_or(Ok(()), enter)?;
-    let job =
-        args.tune.load(Bounds::Market, args.tune.weights(), Some(args.harm.max_harm), context)?;
+    let job = args.tune.load(
+        DefaultSpace::Market,
+        args.tune.weights(),
+        Some(args.harm.max_harm),
+        context,
+    )?;
     let settings = args.settings(context);
     if let Some(directory) = args.out.as_deref().filter(|_| args.resume) {
         // A search that goes on replaces the result that it has left there.

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bar, Bounds, BudgetArgs, HarmArg, TuneArgs};
+use crate::tuning::{self, Bar, BudgetArgs, DefaultSpace, HarmArg, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Goal};
@@ -47,7 +47,8 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         // The question is about the target alone.
         args.tune.others.push("none".to_owned());
     }
-    let job = args.tune.load(Bounds::Wide, goal.weights(), Some(args.harm.max_harm), context)?;
+    let job =
+        args.tune.load(DefaultSpace::WhatIf, goal.weights(), Some(args.harm.max_harm), context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);

@@ -1,6 +1,6 @@
 //! Arguments that every tuning command takes, and the task that they describe.
 
-use super::{Bounds, TuningJob};
+use super::{DefaultSpace, TuningJob};
 use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
@@ -9,11 +9,12 @@ use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
-use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
+use clap::builder::Resettable;
+use ssdtune_experiment::{Age, Preparation, Shares, Start, former_initial_state};
 use ssdtune_model::source::read_text;
-use ssdtune_model::{Bytes, CheckedConfig, Sectors};
+use ssdtune_model::{Bytes, CheckedConfig, Faults, Sectors};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
-use ssdtune_tune::limits::{Inequality, Limits};
+use ssdtune_tune::limits::{Inequality, Limits, PriceLimit, Prices, StatedLimits};
 use ssdtune_tune::search::Settings;
 use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::{NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range};
@@ -24,8 +25,17 @@ use std::time::Duration;
 /// Requests of a trace or model without --requests.
 const REQUESTS: u32 = 100_000;
 
+/// Where a search for what can be bought begins: long use has filled nine tenths of the drive.
+const USED: f64 = 0.9;
+/// What `--start` is here.
+const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what the requests \
+    touch, written once), `sequential[:SHARE]`, or `steady[:SHARE]` (data in this share of the \
+    pages, as endless random overwrites leave them). Default: `steady:0.9` in a space of flash \
+    parts, as `market` is; else, and with --evaluator, `footprint`";
+
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("start", |start| start.default_value(Resettable::Reset).help(START_HELP)))]
 pub(crate) struct TuneArgs {
     /// The workload to serve better: a bundled model (`ssdtune trace models`), a model file
     /// (.toml), a trace file, or NAME=FILE+FILE for a category of several traces.
@@ -60,10 +70,15 @@ pub(crate) struct TuneArgs {
     #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
     search_seed: Option<u64>,
 
-    /// What may change: `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space
-    /// file.
+    /// What may change: `market` (flash parts, buses, links and memories that can be bought),
+    /// `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file.
     #[arg(long, value_name = "NAME|FILE.toml")]
     space: Option<String>,
+
+    /// Further flash parts to choose from, in the form of configs/parts/market.toml. May be given
+    /// more than once.
+    #[arg(long, value_name = "FILE.toml")]
+    parts: Vec<PathBuf>,
 
     /// What the result must keep to (TOML: capacity, interface, flash type, power, DRAM, prices,
     /// inequalities). What the file does not say is taken from the baseline.
@@ -78,6 +93,17 @@ pub(crate) struct TuneArgs {
     /// capacity gets as many more or fewer blocks as that takes.
     #[arg(long, value_name = "SIZE")]
     capacity: Option<Bytes>,
+
+    /// Capacity that the host must see, within a tenth: spare area then costs flash instead of
+    /// taking from the host. Default in the space `market`: the baseline's.
+    #[arg(long, value_name = "SIZE", conflicts_with = "capacity")]
+    usable_capacity: Option<Bytes>,
+
+    /// Highest price of the parts, as in 120, or as a factor of the baseline's, as in 1.2x. The
+    /// prices are those of configs/prices/market.toml, unless a constraints file has others.
+    /// Default in the space `market`: 1.1x.
+    #[arg(long, value_name = "PRICE|FACTORx")]
+    max_price: Option<PriceLimit>,
 
     /// Largest DRAM for cache and mapping table together, as in 1GiB.
     #[arg(long, value_name = "SIZE")]
@@ -209,28 +235,25 @@ impl TuneArgs {
         if share > 0.0 { share.min(1.0) } else { 1.0 }
     }
 
-    /// Loads everything. `bounds` hold for what the arguments do not limit; `max_harm` is the share
+    /// Loads everything. `default` is the space where the arguments name none; `max_harm` is the share
     /// that each other workload may lose.
     pub(crate) fn load(
         &self,
-        bounds: Bounds,
+        default: DefaultSpace,
         weights: Weights,
         max_harm: Option<f64>,
         context: &Context,
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
         let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
-        let space = match (self.space.as_deref(), bounds) {
-            (Some("autoblox"), _) | (None, Bounds::Market) => Space::autoblox(),
-            (Some("what-if"), _) | (None, Bounds::Wide) => Space::what_if(),
-            (Some(path), _) => read_space(path)?,
-        };
-        let (base, limits) = self.limits(base, bounds, context)?;
+        let space = self.space(default)?;
+        let (base, limits) = self.limits(base, &space, default, context)?;
+        let is_for_sale = space.has_parts();
         let space = space.around(&base);
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
         let whole = self.requests.is_some() || self.evaluator.is_some();
-        let preparation = self.preparation(context)?;
+        let preparation = self.preparation(is_for_sale, context)?;
         let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
         let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
         let set = self.workloads(sectors, max_harm.is_some(), sampled, context)?;
@@ -283,10 +306,15 @@ impl TuneArgs {
         Ok(Box::new(external))
     }
 
-    /// What drives hold and have been through. Each drive has its own seed.
-    fn preparation(&self, context: &Context) -> Outcome<Preparation> {
+    /// What drives hold and have been through. Each drive has its own seed. Drives that are to be
+    /// bought are measured in the state that long use leaves them in, if nothing else is asked for
+    /// and the evaluator knows that state.
+    fn preparation(&self, is_for_sale: bool, context: &Context) -> Outcome<Preparation> {
         let Some((start, ages)) = &self.initial_state else {
-            return self.preparation.preparation(0);
+            let is_used = is_for_sale && self.evaluator.is_none();
+            let used = || Start::Steady(Shares::all(USED));
+            let default = if is_used { used() } else { Start::Footprint };
+            return self.preparation.or(default).preparation(0);
         };
         let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
         context.note(format_args!(
@@ -295,53 +323,55 @@ impl TuneArgs {
         Ok(Preparation { ages: ages.clone(), ..Preparation::of(start.clone(), 0) })
     }
 
+    /// The space, with the parts of the user's files.
+    fn space(&self, default: DefaultSpace) -> Outcome<Space> {
+        let name = self.space.as_deref().unwrap_or(default.name());
+        let mut space = match Space::named(name) {
+            Some(space) => space,
+            None if name.ends_with(".toml") => read(Path::new(name), Space::parse)?,
+            None => {
+                let legal = "write market, autoblox, what-if, or a .toml file";
+                return Err(Failure::usage(anyhow!("--space {name}: {legal}")));
+            }
+        };
+        for path in &self.parts {
+            space = read(path, |text| space.with_parts(text))?;
+        }
+        Ok(space)
+    }
+
     /// The limits, and the baseline with the capacity that they ask for.
     fn limits(
         &self,
         base: CheckedConfig,
-        bounds: Bounds,
+        space: &Space,
+        default: DefaultSpace,
         context: &Context,
     ) -> Outcome<(CheckedConfig, Limits)> {
+        let list = space.has_parts().then(Prices::market);
         let mut limits = match &self.constraints {
-            Some(path) => {
-                let text = read_text(path).map_err(device::failure)?;
-                let name = path.display().to_string();
-                Limits::parse(&text).map_err(|faults| Failure::input(faults.in_file(&name)))?
-            }
+            Some(path) => read(path, |text| Limits::parse_onto(text, list))?,
             None => Limits::default(),
         };
-        let constraints = &mut limits.constraints;
-        if self.capacity.is_some() {
-            constraints.capacity = self.capacity;
-            constraints.capacity_tolerance = 0.1;
-        }
-        constraints.dram_budget = self.dram_budget.or(constraints.dram_budget);
-        constraints.power_budget_watts = self.power_budget.or(constraints.power_budget_watts);
-        let resized = limits.resized(&base).map_err(Failure::usage)?;
-        if let Some(other) = &resized {
-            context.note(format_args!(
-                "the baseline {} is taken as {}: flash.blocks_per_plane = {} instead of {}",
-                base.name, other.name, other.flash.blocks_per_plane, base.flash.blocks_per_plane
-            ));
-        }
-        let base = resized.unwrap_or(base);
-        match bounds {
-            Bounds::Market => limits.complete_from(&base),
-            Bounds::Wide => limits.complete_widely_from(&base),
-        }
-        limits.inequalities.extend(self.require.iter().cloned());
+        let stated = StatedLimits {
+            capacity: self.capacity,
+            usable_capacity: self.usable_capacity,
+            dram_budget: self.dram_budget,
+            power_budget_watts: self.power_budget,
+            max_price: self.max_price,
+            require: self.require.clone(),
+        };
+        let completed = stated.complete(&mut limits, base, space, default.bounds(space));
+        let (base, note) = completed.map_err(Failure::usage)?;
+        note.into_iter().for_each(|note| context.note(note));
         Ok((base, limits))
     }
 }
 
-/// Reads a space file.
-fn read_space(path: &str) -> Outcome<Space> {
-    if !path.ends_with(".toml") {
-        let wrong = anyhow!("--space {path}: write autoblox, what-if, or a .toml file");
-        return Err(Failure::usage(wrong));
-    }
-    let text = read_text(Path::new(path)).map_err(device::failure)?;
-    Space::parse(&text).map_err(|faults| Failure::input(faults.in_file(path)))
+/// Reads a file and makes something of its text.
+fn read<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, Faults>) -> Outcome<T> {
+    let text = read_text(path).map_err(device::failure)?;
+    parse(&text).map_err(|faults| Failure::input(faults.in_file(&path.display().to_string())))
 }
 
 /// A name that stands for nothing is a wrong argument; a file that cannot be read is a wrong input.

@@ -2,7 +2,7 @@
 //! fits, or one DRAM size shrinks in favour of the other.
 
 use super::Limits;
-use crate::space::{DRAM, LAYOUT, Point, Space, number};
+use crate::space::{DRAM, Point, Space};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 
 /// A proposal that keeps the limits.
@@ -23,6 +23,9 @@ impl Limits {
     /// The drive of a point, if it keeps the limits.
     pub fn feasible(&self, space: &Space, base: &DeviceConfig, point: &Point) -> Option<Feasible> {
         let config = self.check(&space.config(base, point)).ok()?;
+        if !space.violations(base, point).is_empty() {
+            return None;
+        }
         Some(Feasible { point: point.clone(), config })
     }
 
@@ -39,13 +42,13 @@ impl Limits {
         if let Some(whole) = self.feasible(space, base, point) {
             return vec![whole];
         }
-        let key = space.axes()[axis].key();
-        let candidates = if LAYOUT.contains(&key) {
+        let point = &space.within_alternatives(point, Some(axis));
+        let candidates = if self.capacity_axes(space).contains(&axis) {
             self.layouts(space, base, point, axis)
-        } else if DRAM.contains(&key) {
+        } else if DRAM.contains(&space.axes()[axis].key()) {
             drams(space, point, axis)
         } else {
-            Vec::new()
+            vec![point.clone()]
         };
         let looked = candidates.iter().take(LOOKED_AT);
         looked.filter_map(|point| self.feasible(space, base, point)).take(COMPLETIONS).collect()
@@ -54,20 +57,17 @@ impl Limits {
     /// Points whose capacity fits and that differ from a point on one or two other layout axes,
     /// nearest first.
     fn layouts(&self, space: &Space, base: &DeviceConfig, at: &Point, axis: usize) -> Vec<Point> {
-        let Some(wanted) = self.constraints.capacity else { return Vec::new() };
+        let Some(wanted) = self.wanted_capacity() else { return Vec::new() };
         let tolerance = self.constraints.capacity_tolerance + 1e-9;
-        let raw = space.config(base, at).geometry().raw_capacity().0 as f64 / wanted.0 as f64;
-        let others: Vec<usize> = LAYOUT
-            .iter()
-            .filter_map(|key| space.axis(key))
-            .filter(|other| *other != axis)
-            .collect();
-        // The capacity is a product of all layout values, so a change multiplies it by a factor.
+        let share = self.capacity_of(&space.config(base, at)).0 as f64 / wanted.0 as f64;
+        let mut others = self.capacity_axes(space);
+        others.retain(|other| *other != axis);
+        // The capacity is a product of values, so a change multiplies it by a factor.
         let factor = |other: usize, rank: usize| {
-            let values = space.axes()[other].values();
-            number(values[rank]) / number(values[usize::from(at.0[other])])
+            let axis = &space.axes()[other];
+            self.capacity_factor(axis, rank as u16) / self.capacity_factor(axis, at.0[other])
         };
-        let ranks = |other: usize| 0..space.axes()[other].values().len();
+        let ranks = |other: usize| 0..space.axes()[other].count();
         let mut found: Vec<(u32, Point)> = Vec::new();
         let mut note = |moves: &[(usize, usize)]| {
             let mut point = at.clone();
@@ -76,7 +76,7 @@ impl Limits {
         };
         for (index, &first) in others.iter().enumerate() {
             for one in ranks(first) {
-                let ratio = raw * factor(first, one);
+                let ratio = share * factor(first, one);
                 if (ratio - 1.0).abs() <= tolerance {
                     note(&[(first, one)]);
                 }

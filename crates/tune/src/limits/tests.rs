@@ -1,9 +1,9 @@
 //! Tests of limits, prices, inequalities, and completions.
 
 use super::*;
-use crate::space::{LAYOUT, Point, Space};
+use crate::space::{Point, Space};
 use proptest::prelude::*;
-use ssdtune_model::presets;
+use ssdtune_model::{Bytes, presets};
 
 fn intel() -> DeviceConfig {
     presets::load("intel-750").unwrap()
@@ -109,9 +109,22 @@ fn arithmetic_is_the_usual_one() {
     assert!(Inequality::parse(&"(".repeat(100_000)).is_err());
 }
 
-fn points() -> impl Strategy<Value = (Point, usize)> {
-    let space = Space::autoblox().around(&intel());
-    let ranks: Vec<_> = space.axes().iter().map(|axis| 0..axis.values().len() as u16).collect();
+/// The paper's space with limits on raw flash, and the market's with limits on what the host sees.
+fn worlds() -> [(Space, Limits); 2] {
+    let base = intel();
+    let mut market = Limits::default();
+    market.complete_for_purchase_from(&base);
+    // What is completed may cost more than the baseline: here only the capacity is of interest.
+    market.max_price = None;
+    [
+        (Space::autoblox().around(&base), Limits::around(&base)),
+        (Space::market().around(&base), market),
+    ]
+}
+
+fn points(world: usize) -> impl Strategy<Value = (Point, usize)> {
+    let space = worlds()[world].0.clone();
+    let ranks: Vec<_> = space.axes().iter().map(|axis| 0..axis.count() as u16).collect();
     let axes = space.axes().len();
     (ranks.prop_map(Point), 0..axes)
 }
@@ -119,9 +132,10 @@ fn points() -> impl Strategy<Value = (Point, usize)> {
 proptest! {
     /// Every completion keeps every limit, lies at its point, and has the proposed value.
     #[test]
-    fn completions_keep_every_limit((wild, axis) in points()) {
-        let base = intel();
-        let (space, limits) = (Space::autoblox().around(&base), Limits::around(&base));
+    fn completions_keep_every_limit(
+        (world, (wild, axis)) in (0..2_usize).prop_flat_map(|world| (Just(world), points(world)))
+    ) {
+        let (base, (space, limits)) = (intel(), worlds()[world].clone());
         let mut point = space.point(&base).unwrap();
         point.0[axis] = wild.0[axis];
         for done in limits.complete(&space, &base, &point, axis) {
@@ -129,6 +143,7 @@ proptest! {
             prop_assert_eq!(&space.config(&base, &done.point), &*done.config);
             prop_assert!(limits.check(&done.config).is_ok());
             prop_assert!(limits.constraints.violations(&done.config).is_empty());
+            prop_assert_eq!(space.violations(&base, &done.point), vec![]);
         }
         for done in limits.complete(&space, &base, &wild, axis) {
             prop_assert!(limits.check(&done.config).is_ok());
@@ -148,17 +163,18 @@ fn every_layout_value_within_a_factor_of_two_can_be_completed() {
     let base = intel();
     let (space, limits) = (Space::autoblox().around(&base), Limits::around(&base));
     let here = space.point(&base).unwrap();
-    for key in LAYOUT {
-        let axis = space.axis(key).unwrap();
-        let base_value =
-            crate::space::number(space.axes()[axis].values()[usize::from(here.0[axis])]);
-        for (rank, value) in space.axes()[axis].values().iter().enumerate() {
-            let ratio = crate::space::number(*value) / base_value;
+    assert_eq!(space.layout_axes().len(), 6);
+    for axis in space.layout_axes() {
+        let searched = &space.axes()[axis];
+        let base_value = searched.number(here.0[axis]);
+        for rank in 0..searched.count() as u16 {
+            let (key, value) = (searched.key(), searched.number(rank));
+            let ratio = value / base_value;
             if !(0.5..=2.0).contains(&ratio) {
                 continue;
             }
             let mut point = here.clone();
-            point.0[axis] = rank as u16;
+            point.0[axis] = rank;
             assert!(!limits.complete(&space, &base, &point, axis).is_empty(), "{key} = {value}");
         }
     }

@@ -43,12 +43,13 @@ pub fn features(
 ) -> Vec<f64> {
     let mut features = Vec::new();
     for axis in space.axes() {
-        match axis.parameter().get(config) {
-            name @ Value::Name(_) => {
-                let is_chosen = |choice: &Value| f64::from(u8::from(*choice == name));
-                features.extend(axis.values().iter().map(is_chosen));
+        match axis.parameter().map(|row| row.get(config)) {
+            Some(Value::Name(_)) | None => {
+                let rank = axis.rank_in(config);
+                let is_chosen = |own| f64::from(u8::from(rank == Some(own)));
+                features.extend((0..axis.count() as u16).map(is_chosen));
             }
-            value => features.push(number(value)),
+            Some(value) => features.push(number(value)),
         }
     }
     features.extend(characteristics.columns(depth));
@@ -149,7 +150,8 @@ fn comparable_drives(
 
 /// Whether two drives are equal on every parameter that is no axis. Names are not compared.
 fn differs_on_axes_only(space: &Space, a: &DeviceConfig, b: &DeviceConfig) -> bool {
-    let mut fixed = catalogue::parameters().filter(|row| space.axis(row.key).is_none());
+    let is_fixed = |key: &str| !space.axes().iter().any(|axis| axis.sets(key));
+    let mut fixed = catalogue::parameters().filter(|row| is_fixed(row.key));
     fixed.all(|row| row.get(a) == row.get(b))
 }
 

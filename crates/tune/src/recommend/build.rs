@@ -12,7 +12,7 @@ use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
 use crate::search::{Found, Settings, Trial, Verdict};
-use crate::space::{DRAM, LAYOUT, Point, changes};
+use crate::space::{Point, changes};
 use crate::task::Task;
 use crate::workload::Workload;
 use ssdtune_model::{CheckedConfig, DeviceConfig, document};
@@ -85,7 +85,7 @@ pub fn recommend(
         held_out,
         validation,
         ignoring_others,
-        parameters: changes(&task.base, &config),
+        parameters: changes(&task.space, &task.base, &config),
         importance,
         toml: document::write(&named),
         mqsim_xml,
@@ -157,17 +157,16 @@ impl EvidenceCollector<'_> {
     fn groups(&self, point: &Point) -> Vec<Vec<usize>> {
         let space = &self.task.space;
         let base = &self.found.trials[0].point;
+        let bound = [self.task.limits.capacity_axes(space), space.dram_axes()];
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut taken = vec![false; space.axes().len()];
         for axis in 0..space.axes().len() {
             if taken[axis] || point.0[axis] == base.0[axis] {
                 continue;
             }
-            let key = space.axes()[axis].key();
-            let together = [&LAYOUT[..], &DRAM[..]].into_iter().find(|all| all.contains(&key));
+            let together = bound.iter().find(|all| all.contains(&axis));
             let members = match together {
-                Some(all) => (axis..space.axes().len())
-                    .filter(|other| all.contains(&space.axes()[*other].key()))
+                Some(all) => (all.iter().copied())
                     .filter(|other| point.0[*other] != base.0[*other])
                     .collect(),
                 None => vec![axis],
@@ -205,7 +204,7 @@ impl EvidenceCollector<'_> {
             let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
             let without = answer.map(|measured| self.target_speedup(&measured));
             let loss = without.map(|speedup| with_change - weights.performance(&speedup));
-            let keys = axes.iter().map(|axis| space.axes()[*axis].key()).collect();
+            let keys = axes.iter().map(|axis| space.axes()[*axis].key().to_owned()).collect();
             (axes, Importance { keys, loss, without, alone: None })
         });
         let mut all: Vec<_> = each.collect();

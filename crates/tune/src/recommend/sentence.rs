@@ -86,7 +86,7 @@ fn price(price: Option<[f64; 2]>) -> String {
 /// The changes that matter most, and how many there are besides.
 fn changes(result: &Recommendation) -> String {
     let lines = parameter_lines(result);
-    let line_of = |key: &&'static str| lines.iter().find(|line| line[0] == **key);
+    let line_of = |key: &String| lines.iter().find(|line| line[0] == *key);
     // Importance comes greatest first; of a group of parameters the first stands for all.
     let groups = result.importance.iter();
     let mut first: Vec<&[String; 3]> =
@@ -135,7 +135,7 @@ mod tests {
             assert!(told.contains(part), "{part}: {told}");
         }
         assert!(told.contains("no price list was given"), "{told}");
-        assert!(told.contains(result.importance[0].keys[0]), "{told}");
+        assert!(told.contains(&result.importance[0].keys[0]), "{told}");
         result.price = Some([100.0, 112.5]);
         assert!(first_sentence(&result).contains("its parts cost 112.50 (were 100.00)"));
         result.parameters.clear();

@@ -128,7 +128,7 @@ fn parameters(result: &Recommendation) -> Table {
     let mut table = Table::new(["parameter", "baseline", "recommended", "loss"]);
     let mut told: Vec<usize> = Vec::new();
     for [key, base, new] in parameter_lines(result) {
-        let group = result.importance.iter().position(|group| group.keys.contains(&key.as_str()));
+        let group = result.importance.iter().position(|group| group.keys.contains(&key));
         let loss = match group {
             Some(index) if told.contains(&index) => "with the above".to_owned(),
             Some(index) => {

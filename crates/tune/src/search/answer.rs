@@ -22,7 +22,7 @@ pub struct GradeAnswer {
     pub reason: Option<String>,
     /// Values that the repair has changed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub repaired: BTreeMap<&'static str, String>,
+    pub repaired: BTreeMap<String, String>,
     /// Requests simulated by this process so far.
     pub requests: u64,
     /// What a calibrated drive was not tested at and the workloads ask for; `None` where it was not

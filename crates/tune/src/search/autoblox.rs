@@ -29,7 +29,7 @@ use crate::error::TuneError;
 use crate::limits::Feasible;
 use crate::moves::Moves;
 use crate::random::stream;
-use crate::space::{DRAM, LAYOUT, Point, Space, TuningOrder};
+use crate::space::{Point, Space, TuningOrder};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
@@ -157,11 +157,8 @@ pub(super) fn tuning_sets(space: &Space, order: &TuningOrder) -> Vec<Vec<usize>>
             smallest = f64::INFINITY;
         }
         smallest = smallest.min(size);
-        let group: &[&str] = [&LAYOUT[..], &DRAM[..]]
-            .into_iter()
-            .find(|group| group.contains(&ordered.key.as_str()))
-            .unwrap_or(&[]);
-        let together = group.iter().filter_map(|key| space.axis(key));
+        let bound = [space.layout_axes(), space.dram_axes()];
+        let together = bound.into_iter().find(|all| all.contains(&axis)).unwrap_or_default();
         let mut members: Vec<usize> = std::iter::once(axis).chain(together).collect();
         members.sort_unstable();
         members.dedup();

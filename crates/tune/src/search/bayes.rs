@@ -38,7 +38,7 @@ use crate::error::TuneError;
 use crate::limits::Feasible;
 use crate::moves::Moves;
 use crate::random::stream;
-use crate::space::{LAYOUT, Point, number};
+use crate::space::Point;
 use std::collections::BTreeMap;
 
 /// The number of values that sensitivity runs try on an axis of names.
@@ -213,13 +213,17 @@ fn within_the_budget(state: &SearchState, reserve: f64, tried: Vec<Change>) -> V
     kept.map(|(_, one)| one.clone()).collect()
 }
 
-/// The ranks that the sensitivity runs try on an axis: half and double on a layout axis, the ends
-/// of any other ordered axis, and a few values of an axis of names.
+/// The ranks that the sensitivity runs try on an axis: all of a choice of settings that go together,
+/// half and double on a layout axis, the ends of any other ordered axis, and a few values of an axis
+/// of names.
 fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     let searched = &state.task.space.axes()[axis];
-    let (here, last) = (state.base_point.0[axis], searched.values().len() as u16 - 1);
-    let mut ranks: Vec<u16> = if LAYOUT.contains(&searched.key()) {
-        let value = |rank: u16| number(searched.values()[usize::from(rank)]);
+    let (here, last) = (state.base_point.0[axis], searched.count() as u16 - 1);
+    let is_layout = state.task.space.layout_axes().contains(&axis);
+    let mut ranks: Vec<u16> = if searched.choice().is_some() {
+        (0..=last).collect()
+    } else if is_layout {
+        let value = |rank: u16| searched.number(rank);
         let nearest = |wanted: f64| {
             (0..=last).min_by(|a, b| {
                 let off = |rank: u16| (value(rank) / wanted).ln().abs();
@@ -230,7 +234,7 @@ fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     } else if searched.is_numeric() {
         vec![0, last]
     } else {
-        let step = searched.values().len().div_ceil(NAMES_TRIED).max(1);
+        let step = searched.count().div_ceil(NAMES_TRIED).max(1);
         (0..=last).step_by(step).collect()
     };
     ranks.retain(|rank| *rank != here);

@@ -11,7 +11,7 @@
 use super::settings::{OrderUse, Settings};
 use crate::limits::{Limits, Prices};
 use crate::memory::{Digest, Digester, canonical};
-use crate::space::Space;
+use crate::space::{Label, Space};
 use crate::task::{MaxHarm, Task};
 use crate::workload::Workload;
 use ssdtune_model::Constraints;
@@ -48,22 +48,42 @@ pub fn identity(task: &Task, settings: &Settings, order: OrderUse, evaluator: &s
 fn add_space(digester: &mut Digester, space: &Space) {
     digester.text("space", &space.name).number("axes", space.axes().len() as u64);
     for axis in space.axes() {
-        digester.text("axis", axis.key()).number("values", axis.values().len() as u64);
-        for value in axis.values() {
-            match *value {
-                Value::Int(value) => digester.number("value", value),
-                Value::Real(value) => digester.real("value", value),
-                Value::Bool(value) => digester.number("switch", value.into()),
-                Value::Name(value) => digester.text("name", value),
-            };
+        digester.text("axis", axis.key()).number("values", axis.count() as u64);
+        for label in axis.labels() {
+            match label {
+                Label::Value(value) => add_value(digester, value),
+                Label::Name(name) => _ = digester.text("alternative", &name),
+            }
+        }
+        // What stands behind a name may be changed in its file.
+        for one in axis.choice().iter().flat_map(|choice| choice.alternatives()) {
+            digester.number("settings", one.settings().len() as u64);
+            for (row, value) in one.settings() {
+                digester.text("setting", row.key);
+                add_value(digester, *value);
+            }
+            digester.number("allowed", one.at_most().len() as u64);
+            for (row, most) in one.at_most() {
+                digester.text("at most", row.key).real("most", *most);
+            }
         }
     }
+}
+
+fn add_value(digester: &mut Digester, value: Value) {
+    match value {
+        Value::Int(value) => digester.number("value", value),
+        Value::Real(value) => digester.real("value", value),
+        Value::Bool(value) => digester.number("switch", value.into()),
+        Value::Name(value) => digester.text("name", value),
+    };
 }
 
 fn add_limits(digester: &mut Digester, limits: &Limits) {
     let Limits { constraints, prices, max_price, inequalities } = limits;
     let Constraints {
         capacity,
+        usable_capacity,
         capacity_tolerance,
         interface,
         flash_type,
@@ -80,6 +100,7 @@ fn add_limits(digester: &mut Digester, limits: &Limits) {
         value.map(|value| digester.real(name, value));
     };
     number(digester, "capacity", capacity.map(|bytes| bytes.0));
+    number(digester, "usable capacity", usable_capacity.map(|bytes| bytes.0));
     digester.real("capacity tolerance", *capacity_tolerance);
     interface.map(|interface| digester.text("interface", interface.name()));
     flash_type.map(|flash| digester.text("flash type", flash.name()));
@@ -88,23 +109,41 @@ fn add_limits(digester: &mut Digester, limits: &Limits) {
     number(digester, "chips", *max_chips);
     real(digester, "over-provisioning", *min_overprovisioning);
     if let Some(prices) = prices {
-        let Prices {
-            base,
-            per_flash_gib,
-            per_dram_gib,
-            per_channel,
-            per_chip,
-            per_die,
-            per_link_gbps,
-        } = prices;
-        let all =
-            [base, per_flash_gib, per_dram_gib, per_channel, per_chip, per_die, per_link_gbps];
-        all.into_iter().for_each(|price| _ = digester.real("price", *price));
+        add_prices(digester, prices);
     }
     real(digester, "price limit", *max_price);
     for inequality in inequalities {
         digester.text("inequality", inequality.text());
     }
+}
+
+fn add_prices(digester: &mut Digester, prices: &Prices) {
+    let Prices {
+        base,
+        per_flash_gib,
+        per_cell_gib,
+        per_dram_gib,
+        dram_modules,
+        per_channel,
+        per_channel_gts,
+        per_chip,
+        per_die,
+        per_lane,
+        per_link_gbps,
+    } = prices;
+    let all = [
+        base,
+        per_flash_gib,
+        per_dram_gib,
+        per_channel,
+        per_channel_gts,
+        per_chip,
+        per_die,
+        per_lane,
+        per_link_gbps,
+    ];
+    all.into_iter().chain(per_cell_gib).for_each(|price| _ = digester.real("price", *price));
+    dram_modules.iter().for_each(|size| _ = digester.number("module", size.0));
 }
 
 fn add_settings(digester: &mut Digester, settings: &Settings) {
@@ -177,6 +216,11 @@ mod tests {
         }
     }
 
+    /// A space with one choice, whose only alternative has these settings.
+    fn space_with(settings: &str) -> Space {
+        Space::parse(&format!("[choice.flash]\none = {{ {settings} }}")).unwrap()
+    }
+
     /// Changes everything that decides a search, one thing at a time. Each change must give another
     /// identity.
     #[test]
@@ -215,7 +259,7 @@ mod tests {
         }
         let longer = Settings { budget: 1e3, patience: 99, convergence: 0.5, ..plain.clone() };
         assert_eq!(of(&task, &longer), of(&task, &plain), "when it ends is no part of it");
-        let tasks: [fn(&mut Task); 18] = [
+        let tasks: [fn(&mut Task); 24] = [
             |task| task.base = presets::load("z-ssd").unwrap().check().unwrap(),
             |task| task.space = Space::what_if(),
             |task| task.limits.constraints.capacity = Some(Bytes(1 << 30)),
@@ -227,6 +271,21 @@ mod tests {
             |task| task.limits.constraints.max_chips = Some(8),
             |task| task.limits.constraints.min_overprovisioning = Some(0.1),
             |task| task.limits.prices = Some(Prices { per_die: 2.0, ..Prices::default() }),
+            |task| task.limits.constraints.usable_capacity = Some(Bytes(1 << 30)),
+            |task| {
+                let per_cell_gib = [0.0, 0.0, 1.0, 0.0];
+                task.limits.prices = Some(Prices { per_cell_gib, ..Prices::default() });
+            },
+            |task| {
+                let dram_modules = vec![Bytes(1 << 30)];
+                task.limits.prices = Some(Prices { dram_modules, ..Prices::default() });
+            },
+            |task| task.space = space_with("flash.pe_cycles_limit = 1000"),
+            |task| task.space = space_with("flash.pe_cycles_limit = 2000"),
+            |task| {
+                task.space =
+                    space_with("flash.pe_cycles_limit = 1000, at_most = { bus.rate_mts = 400 }");
+            },
             |task| task.limits.max_price = Some(100.0),
             |task| task.limits.inequalities = vec![Inequality::parse("chips <= 80").unwrap()],
             |task| task.weights.alpha = 0.25,

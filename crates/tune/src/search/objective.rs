@@ -19,12 +19,11 @@ use crate::grade::Speedup;
 use crate::interval::SpeedupInterval;
 use crate::limits::Feasible;
 use crate::moves::Moves;
-use crate::space::{Axis, Point};
+use crate::space::{Axis, Label, Point};
 use crate::task::Task;
 use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
-use ssdtune_model::catalogue::Value;
 use std::collections::BTreeMap;
 
 /// The grade of a drive and the figures it is made of.
@@ -52,34 +51,34 @@ pub struct Proposed {
     /// The drive.
     pub config: CheckedConfig,
     /// The values that the repair has changed, as texts by the keys of their axes.
-    pub repaired: BTreeMap<&'static str, String>,
+    pub repaired: BTreeMap<String, String>,
 }
 
 /// What an optimiser from elsewhere needs to know about an axis of the space. Field names are part
 /// of the result document.
 #[derive(Clone, Debug, Serialize)]
 pub struct AxisDescription {
-    /// The key of the parameter in the catalogue.
-    pub key: &'static str,
+    /// The key of the parameter in the catalogue, or the name of a choice.
+    pub key: String,
     /// Whether the values are numbers, so that they have an order.
     pub ordered: bool,
     /// The sign of the unit; empty if there is none.
     pub unit: &'static str,
     /// The values that a point may have on the axis.
-    pub values: Vec<Value>,
-    /// The value of the baseline.
-    pub baseline: Value,
+    pub values: Vec<Label>,
+    /// The value of the baseline; `None` where the axis lacks it.
+    pub baseline: Option<Label>,
 }
 
 impl AxisDescription {
     /// Descriptions of all axes of a task's space.
     pub fn of_task(task: &Task) -> Vec<Self> {
         let describe = |axis: &Axis| Self {
-            key: axis.key(),
+            key: axis.key().to_owned(),
             ordered: axis.is_numeric(),
-            unit: axis.parameter().unit.sign(),
-            values: axis.values().to_vec(),
-            baseline: axis.parameter().get(&task.base),
+            unit: axis.unit(),
+            values: axis.labels().collect(),
+            baseline: axis.rank_in(&task.base).map(|rank| axis.label(rank)),
         };
         task.space.axes().iter().map(describe).collect()
     }
@@ -122,13 +121,10 @@ impl<'a> Objective<'a> {
                 format!("{key} is no axis of the space {}: {}", space.name, all.join(", "))
             })?;
             let chosen = &space.axes()[axis];
-            let value = chosen.parameter().parse(text).ok();
-            let rank = chosen.values().iter().position(|legal| Some(*legal) == value);
-            let rank = rank.ok_or_else(|| {
-                let all: Vec<String> = chosen.values().iter().map(ToString::to_string).collect();
+            point.0[axis] = chosen.rank_of(text).ok_or_else(|| {
+                let all: Vec<String> = chosen.labels().map(|label| label.to_string()).collect();
                 format!("{key} = {text}: legal are {}", all.join(", "))
             })?;
-            point.0[axis] = rank as u16;
         }
         Ok(point)
     }
@@ -139,9 +135,15 @@ impl<'a> Objective<'a> {
     /// A text that lists the limits that the drive breaks.
     pub fn drive(&self, point: &Point) -> Result<Feasible, String> {
         let Task { space, base, limits, .. } = self.task;
-        match limits.check(&space.config(base, point)) {
-            Ok(config) => Ok(Feasible { point: point.clone(), config }),
-            Err(broken) => {
+        let checked = limits.check(&space.config(base, point));
+        let (config, mut broken) = match checked {
+            Ok(config) => (Some(config), Vec::new()),
+            Err(broken) => (None, broken),
+        };
+        broken.extend(space.violations(base, point));
+        match config.filter(|_| broken.is_empty()) {
+            Some(config) => Ok(Feasible { point: point.clone(), config }),
+            None => {
                 let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
                 Err(all.join("; "))
             }
@@ -169,7 +171,7 @@ impl<'a> Objective<'a> {
         let axes = self.task.space.axes().iter().zip(found.point.0.iter().zip(&point.0));
         let changed = axes.filter(|(_, (rank, asked))| rank != asked);
         let repaired = changed
-            .map(|(axis, (rank, _))| (axis.key(), axis.values()[usize::from(*rank)].to_string()))
+            .map(|(axis, (rank, _))| (axis.key().to_owned(), axis.label(*rank).to_string()))
             .collect();
         Ok(Proposed { config: found.config, repaired })
     }

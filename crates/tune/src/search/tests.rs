@@ -413,7 +413,7 @@ proptest! {
     fn any_point_is_repaired(shares in proptest::collection::vec(0.0..1.0_f64, 64)) {
         let (task, (_, moves)) = (&*TASK, &*MOVES);
         let ranks = task.space.axes().iter().zip(&shares);
-        let ranks = ranks.map(|(axis, share)| (axis.values().len() as f64 * share) as u16);
+        let ranks = ranks.map(|(axis, share)| (axis.count() as f64 * share) as u16);
         let found = moves.nearest(&Point(ranks.collect())).expect("there is a drive near it");
         prop_assert!(task.limits.check(&found.config).is_ok());
         let again = moves.nearest(&found.point).expect("it keeps the limits");

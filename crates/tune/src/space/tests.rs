@@ -22,9 +22,11 @@ fn rows_of_values_have_their_ends() {
     let text = "name = \"x\"\n[gc]\nthreshold = { from = 0.1, to = 0.3, pieces = 4 }\n[cache]\n\
                 capacity_bytes = { from = \"64 MiB\", to = \"192 MiB\", by = \"64 MiB\" }\n";
     let space = Space::parse(text).unwrap();
-    let values = |key: &str| space.axes()[space.axis(key).unwrap()].values().to_vec();
-    assert_eq!(values("gc.threshold"), [0.1, 0.15, 0.2, 0.25, 0.3].map(Value::Real));
-    assert_eq!(values("cache.capacity_bytes"), [1_u64, 2, 3].map(|n| Value::Int(n << 26)));
+    let labels = |key: &str| space.axes()[space.axis(key).unwrap()].labels().collect::<Vec<_>>();
+    let expected = [0.1, 0.15, 0.2, 0.25, 0.3].map(|real| Label::Value(Value::Real(real)));
+    assert_eq!(labels("gc.threshold"), expected);
+    let expected = [1_u64, 2, 3].map(|n| Label::Value(Value::Int(n << 26)));
+    assert_eq!(labels("cache.capacity_bytes"), expected);
 }
 
 #[test]
@@ -84,4 +86,96 @@ fn a_sata_cable_is_not_tuned() {
         space.axes().iter().filter(|axis| axis.key().starts_with("host.pcie")).count()
     };
     assert_eq!((axes("intel-750"), axes("samsung-850-pro")), (2, 0));
+}
+
+#[test]
+fn every_preset_lies_in_the_market_around_it() {
+    let market = Space::market();
+    let parts = market.axes()[market.axis(PART).unwrap()].choice().unwrap();
+    for part in parts.alternatives() {
+        let told = [part.says(), part.source()];
+        assert!(told.iter().all(|text| !text.is_empty()), "{} says nothing", part.name());
+    }
+    for name in presets::names() {
+        let base = presets::load(name).unwrap();
+        let around = market.around(&base);
+        let point = around.point(&base).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(around.config(&base, &point), base, "{name}");
+        assert_eq!(around.violations(&base, &point), [], "{name}");
+    }
+}
+
+/// Two parts, of which the slower one has a slow interface.
+const PARTS: &str = "[choice.part]\nold = { flash.pe_cycles_limit = 1000, flash.planes_per_die = 2, \
+                     at_most.\"bus.rate_mts\" = 400 }\nnew = { flash.pe_cycles_limit = 3000 }\n\
+                     [bus]\nrate_mts = [200, 400, 800]\n";
+
+#[test]
+fn settings_of_an_alternative_come_together() {
+    let base = presets::load("intel-750").unwrap();
+    let space = Space::parse(PARTS).unwrap().around(&base);
+    let part = space.axis(PART).unwrap();
+    let names: Vec<String> = space.axes()[part].labels().map(|label| label.to_string()).collect();
+    assert_eq!(names, ["as in intel-750", "new", "old"]);
+    assert_eq!(space.layout_axes(), [part], "the old part has two planes");
+    let (mut point, rate) = (space.point(&base).unwrap(), space.axis("bus.rate_mts").unwrap());
+    assert_eq!(point.0[part], 0);
+    point.0[part] = space.axes()[part].rank_of("old").unwrap();
+    let config = space.config(&base, &point);
+    assert_eq!((config.flash.pe_cycles_limit, config.flash.planes_per_die), (1_000, 2));
+    assert_eq!(space.point(&config).unwrap(), point);
+    // What one alternative leaves out is as in the baseline.
+    point.0[part] = space.axes()[part].rank_of("new").unwrap();
+    assert_eq!(space.config(&base, &point).flash.planes_per_die, base.flash.planes_per_die);
+    let told = changes(&space, &base, &space.config(&base, &point));
+    assert_eq!(
+        (told.len(), told[0].key.as_str(), told[0].recommended.as_str()),
+        (1, "part", "new")
+    );
+    assert_eq!(told[0].settings.len(), 1);
+    assert_eq!(space.columns(), 1 + 3);
+    assert!(space.axes()[rate].is_numeric() && !space.axes()[part].is_numeric());
+}
+
+#[test]
+fn a_part_allows_no_faster_bus_than_it_has() {
+    let base = presets::load("intel-750").unwrap();
+    let space = Space::parse(PARTS).unwrap().around(&base);
+    let (part, rate) = (space.axis(PART).unwrap(), space.axis("bus.rate_mts").unwrap());
+    let mut point = space.point(&base).unwrap();
+    point.0[rate] = space.axes()[rate].rank_of("800").unwrap();
+    let broken = |point: &Point| space.violations(&base, point).len();
+    let with = |name: &str| {
+        let mut with = point.clone();
+        with.0[part] = space.axes()[part].rank_of(name).unwrap();
+        with
+    };
+    assert_eq!((broken(&with("new")), broken(&with("old"))), (0, 1));
+    // More than the baseline does is not known of its own flash.
+    assert_eq!(broken(&point), 1);
+    let lower = space.within_alternatives(&with("old"), None);
+    assert_eq!(space.config(&base, &lower).bus.rate_mts, 400);
+    assert_eq!(space.within_alternatives(&with("old"), Some(rate)), with("old"));
+}
+
+#[test]
+fn further_parts_are_added_and_faults_of_choices_are_named() {
+    let more = "[mine]\nflash.pe_cycles_limit = 7\n[new]\nflash.pe_cycles_limit = 8\n";
+    let space = Space::parse(PARTS).unwrap().with_parts(more).unwrap();
+    let parts = space.axes()[0].choice().unwrap().alternatives();
+    let names: Vec<&str> = parts.iter().map(Alternative::name).collect();
+    assert_eq!(names, ["new", "old", "mine"]);
+    assert_eq!(parts[0].value_of("flash.pe_cycles_limit"), Some(Value::Int(8)));
+    assert!(Space::autoblox().with_parts(more).is_err(), "it has no choice of parts");
+    let told = |text: &str| Space::parse(text).unwrap_err().to_string();
+    let wrong = "[choice.part]\none = { flash.pe_cycle_limit = 1 }\n";
+    assert!(told(wrong).contains("did you mean flash.pe_cycles_limit?"), "{}", told(wrong));
+    let wrong = "[choice.part]\none = { flash.technology = \"xlc\" }\n";
+    assert!(told(wrong).contains("line 2: flash.technology"), "{}", told(wrong));
+    let twice = "[choice.x]\none = { bus.channels = 4 }\n[bus]\nchannels = [4, 8]\n";
+    assert!(told(twice).contains("both bus.channels and x set it"), "{}", told(twice));
+    for wrong in ["[choice]\nx = \"catalogue\"", "[choice.x]", "[choice.x]\ny = 3", "[choice.x.y]"]
+    {
+        assert!(!told(wrong).is_empty(), "{wrong}");
+    }
 }
