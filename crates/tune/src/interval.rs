@@ -1,4 +1,5 @@
-//! How far speedups are known that come from windows of long traces.
+//! How far speedups are known that come from windows of long traces, or from several states of a
+//! used drive.
 
 use crate::evaluate::{WindowFigures, WorkloadMeasurement};
 use crate::grade::Speedup;
@@ -17,8 +18,11 @@ pub struct SpeedupInterval {
     pub latency: Option<Interval>,
     /// That of throughput.
     pub throughput: Option<Interval>,
-    /// Windows that were measured, over all traces.
+    /// Windows that were measured, over all traces; 0 if traces ran whole.
     pub windows: usize,
+    /// States of used drives from which whole traces ran, equally likely ones; 0 for windows.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub states: usize,
     /// One of the drives collects in the windows: what they say depends on how far it is in that,
     /// and intervals have been seen to lie.
     pub collects: bool,
@@ -47,7 +51,16 @@ impl SpeedupInterval {
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
         if collects {
             let (latency, throughput, is_late, few_seconds) = (None, None, false, false);
-            return Some(Self { latency, throughput, windows, collects, is_late, few_seconds });
+            let states = 0;
+            return Some(Self {
+                latency,
+                throughput,
+                windows,
+                states,
+                collects,
+                is_late,
+                few_seconds,
+            });
         }
         let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
             .filter_map(|(trace, (own, reference))| {
@@ -71,7 +84,25 @@ impl SpeedupInterval {
             own.windows.iter().chain(&reference.windows).any(|window| window.few_seconds)
         });
         let throughput = joined(1).filter(|_| !few_seconds);
-        Some(Self { latency, throughput, windows, collects, is_late, few_seconds })
+        Some(Self { latency, throughput, windows, states: 0, collects, is_late, few_seconds })
+    }
+
+    /// The interval of speedups that were measured from several states of used drives. Their
+    /// logarithms are taken to be normally distributed.
+    pub(crate) fn of_states(speedups: &[Speedup]) -> Self {
+        let of = |part: fn(&Speedup) -> f64| {
+            let logs: Vec<f64> = speedups.iter().map(|speedup| part(speedup).ln()).collect();
+            mean_interval(&logs).map(|[low, high]| Interval { low: low.exp(), high: high.exp() })
+        };
+        Self {
+            latency: of(|speedup| speedup.latency),
+            throughput: of(|speedup| speedup.throughput),
+            windows: 0,
+            states: speedups.len(),
+            collects: false,
+            is_late: false,
+            few_seconds: false,
+        }
     }
 
     /// Whether both are known to 2 %.
@@ -84,6 +115,9 @@ impl SpeedupInterval {
     /// How many times as many windows would tell both to 2 %; `None` if that is reached, or if more
     /// windows would tell nothing. A width shrinks with the square root of the number of windows.
     pub(crate) fn windows_missing(&self) -> Option<f64> {
+        if self.states > 0 {
+            return None;
+        }
         let few = WINDOWS_MIN as f64 / self.windows.max(1) as f64;
         let each = [self.latency, self.throughput].into_iter().flatten();
         let widest = each.map(|own| own.half_width()).fold(0.0, f64::max);
@@ -114,7 +148,11 @@ impl SpeedupInterval {
                     .to_owned(),
             );
         }
-        (!self.is_precise()).then(|| format!("told from {windows} windows: 2 % were not reached"))
+        let from = match self.states {
+            0 => format!("{windows} windows"),
+            states => format!("{states} states of a used drive"),
+        };
+        (!self.is_precise()).then(|| format!("told from {from}: 2 % were not reached"))
     }
 }
 
@@ -138,6 +176,23 @@ impl Speedup {
             }
         }
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The interval of 95 % of the mean of numbers that are normally distributed, by Student's t;
+/// `None` of fewer than two or more than ten.
+fn mean_interval(numbers: &[f64]) -> Option<[f64; 2]> {
+    /// The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
+    const T: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+    let count = numbers.len() as f64;
+    let t = T.get(numbers.len().checked_sub(2)?)?;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    let half = t * (squares / (count - 1.0) / count).sqrt();
+    Some([mean - half, mean + half])
 }
 
 /// ` +- 1.2 %`, or nothing where that is not known.
@@ -166,4 +221,31 @@ fn joined(each: &[Option<[Ratio; 2]>], of: usize, traces: usize) -> Option<Inter
     }
     let half = squares.sqrt();
     Some(Interval { low: (sum - half).exp(), high: (sum + half).exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of Student's paper of 1908: ten gains of sleep by a drug, whose mean of 0.75 h
+    /// has a standard error of 0.566 h.
+    #[test]
+    fn the_interval_of_a_mean_is_students() {
+        let hours = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let [low, high] = mean_interval(&hours).unwrap();
+        assert!((low + 0.5297).abs() < 1e-3 && (high - 2.0297).abs() < 1e-3, "{low} {high}");
+        assert_eq!((mean_interval(&[1.0]), mean_interval(&[1.0; 11])), (None, None));
+        assert_eq!(mean_interval(&[2.0, 2.0]), Some([2.0, 2.0]));
+    }
+
+    #[test]
+    fn states_of_a_drive_tell_an_interval() {
+        let speedups = [1.9, 2.0, 2.1].map(|latency| Speedup { latency, throughput: 1.0 });
+        let told = SpeedupInterval::of_states(&speedups);
+        assert_eq!((told.states, told.windows, told.windows_missing()), (3, 0, None));
+        let latency = told.latency.unwrap();
+        assert!(latency.holds(2.0) && !latency.holds(1.5), "{latency:?}");
+        assert_eq!(told.throughput, Some(Interval { low: 1.0, high: 1.0 }));
+        assert!(!told.is_precise() && told.note().unwrap().contains("3 states of a used drive"));
+    }
 }

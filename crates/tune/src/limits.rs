@@ -18,11 +18,13 @@ mod complete;
 mod inequality;
 mod price;
 mod stated;
+mod wear;
 
 pub use complete::Feasible;
 pub use inequality::Inequality;
 pub use price::{BillItem, PriceLimit, Prices};
 pub use stated::{Bounds, StatedLimits};
+pub use wear::{controller_pins, endurance_bytes};
 
 use crate::space::Space;
 use price::price;
@@ -299,6 +301,7 @@ fn derived(name: &str, config: &DeviceConfig) -> Option<f64> {
         "chips" => at.chips() as f64,
         "dies" => at.dies() as f64,
         "planes" => at.planes() as f64,
+        "controller_pins" => f64::from(controller_pins(config)),
         _ => return None,
     })
 }

@@ -85,6 +85,16 @@ impl WorkloadMeasurement {
         Speedup::mean(&each)
     }
 
+    /// Pages programmed for each page that the host wrote, as a mean over the traces' open loops.
+    /// `None` where the host wrote nothing, or the evaluator does not tell.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let each: Vec<f64> = (self.traces.iter())
+            .map(|trace| trace.open.as_ref().map(|open| open.write_amplification))
+            .collect::<Option<_>>()?;
+        let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
+        (mean.is_finite() && mean > 0.0).then_some(mean)
+    }
+
     /// The mean over the traces of the average power in the open loop, in watt. `None` unless the
     /// evaluator counted energy in all of them.
     pub fn average_watts(&self) -> Option<f64> {
@@ -101,6 +111,10 @@ pub struct RunFacts {
     pub latency_ns_mean: f64,
     /// The response time that 99 % of the requests did not exceed, in nanoseconds.
     pub latency_ns_p99: u64,
+    /// The response time that 99.9 % of the requests did not exceed, in nanoseconds; `None` where
+    /// it was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns_p999: Option<u64>,
     /// Mean time from arrival to completion, in nanoseconds. It is longer than the response time
     /// where requests wait for a queue entry.
     pub total_latency_ns_mean: f64,

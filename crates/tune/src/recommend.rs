@@ -12,11 +12,14 @@
 //!    as groups, because one alone would break the limits.
 //! 3. Changes without importance are taken back together, if the grade does not suffer
 //!    and no other workload does. A recommendation should not change what does not matter.
-//! 4. The baseline runs with the most important change alone. A note says so if that brings most of
+//! 4. What gains less than 1 % of the target for more than 1 % of the price is taken back, the
+//!    dearest first, where there is a price list.
+//! 5. The baseline runs with the most important change alone. A note says so if that brings most of
 //!    the gain: such a baseline stumbles over one setting.
-//! 5. The configuration that is best for the target alone is run on the other workloads, for the
+//! 6. The configuration that is best for the target alone is run on the other workloads, for the
 //!    rows of table 1 that ignore them.
-//! 6. Held-out traces, which no decision has seen, are run last.
+//! 7. Held-out traces, which no decision has seen, are run last; where drives were used before,
+//!    the target from several states of them, so that its speedups have intervals.
 //!
 //! Cost: one evaluation of the target for each change, and one of each workload for each table.
 //!
@@ -50,6 +53,7 @@ pub(crate) use choice::HarmMeter;
 
 use crate::breach::Breach;
 use crate::grade::{Figures, Speedup};
+use crate::limits::BillItem;
 use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
@@ -154,6 +158,16 @@ pub struct Recommendation {
     /// limits; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<[f64; 2]>,
+    /// What the price consists of, for the baseline and for the recommended configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<[Vec<BillItem>; 2]>,
+    /// Bytes that the host may write, in the manner of the target, until cells are worn as far as
+    /// they are rated: of the baseline and of the recommended configuration. `None` where it wrote
+    /// nothing.
+    pub endurance_bytes: [Option<f64>; 2],
+    /// Signal pins of the controller for flash, DRAM and host: of the baseline and of the
+    /// recommended configuration.
+    pub controller_pins: [u32; 2],
     /// What a reader of the figures must know.
     pub notes: Vec<String>,
 }
@@ -261,6 +275,9 @@ pub struct DriveResult {
     pub energy_j: Option<f64>,
     /// The average power of the open loop in watt.
     pub average_watts: Option<f64>,
+    /// Pages programmed for each page that the host wrote, in the open loop; `None` where it wrote
+    /// nothing.
+    pub write_amplification: Option<f64>,
     /// The highest power over a millisecond in watt, as a mean over the traces.
     pub peak_watts: Option<f64>,
     /// The number of blocks that garbage collection emptied in both runs.

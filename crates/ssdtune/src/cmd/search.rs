@@ -227,7 +227,8 @@ fn find(
             bar.after("validation", most, evaluator.counts().answered);
         }
         let choice = recommend::choose(&job.task, &found, &evaluator)?;
-        let most = recommend::evidence_max(&job.task, &found, choice.number, &options);
+        let most =
+            recommend::evidence_max(&job.task, &found, choice.number, &options, &*job.evaluator);
         bar.after("evidence", most, evaluator.counts().answered);
         recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });

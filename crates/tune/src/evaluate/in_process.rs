@@ -130,6 +130,7 @@ pub(super) fn facts(report: &Report) -> RunFacts {
     RunFacts {
         latency_ns_mean: device.map_or(0.0, |latency| latency.mean),
         latency_ns_p99: device.map_or(0, |latency| latency.p99),
+        latency_ns_p999: device.map(|latency| latency.p999),
         total_latency_ns_mean: all.total_latency_ns.as_ref().map_or(0.0, |total| total.mean),
         bandwidth_bps: all.bandwidth_bytes_per_s,
         seconds: report.time.seconds,

@@ -122,6 +122,7 @@ fn joined(runs: &[WindowRun], chances: &[f64]) -> RunFacts {
     RunFacts {
         latency_ns_mean: mean(&|own| own.latency_ns_mean),
         latency_ns_p99: percentile(runs, &weights),
+        latency_ns_p999: None,
         total_latency_ns_mean: mean(&|own| own.total_latency_ns_mean),
         bandwidth_bps: mean(&|own| own.bandwidth_bps),
         seconds: each.iter().map(|own| own.seconds).sum(),

@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, HarmMeter, Refused, choose};
 use super::judgement::Judgement;
-use super::measured::{Care, table};
+use super::measured::{Care, STATES, table};
 use super::{
     Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
     SpeedupTable, TopConfiguration, Verdicts,
@@ -11,6 +11,7 @@ use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
+use crate::limits::{Feasible, controller_pins, endurance_bytes};
 use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{Point, changes};
 use crate::task::Task;
@@ -30,6 +31,8 @@ pub struct Options {
 const NOTHING: f64 = 2e-4;
 /// A change that alone brings this share of the gain is told apart.
 const MOST: f64 = 0.5;
+/// Less gain than this is worth no more of the price than this: 1 %, as a logarithm.
+const WORTH: f64 = 0.01;
 /// The greatest loss of grade that is accepted when changes without importance are taken back.
 const GRADE_SLACK: f64 = 5e-4;
 
@@ -48,8 +51,8 @@ pub fn recommend(
     let Choice { number, refused } = choose(task, found, evaluator)?;
     let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
-    let importance = collector.importance(best)?;
-    let (config, mut importance, grade) = collector.simplify(best, importance)?;
+    let (drive, mut importance) = collector.simplify(best)?;
+    let Chosen { config, grade, .. } = drive;
     collector.one_change_alone(&config, &mut importance)?;
     // What was held out gives the verdict, if something was.
     let care = if options.held_out.is_some() { Care::Search } else { Care::Verdict };
@@ -64,6 +67,11 @@ pub fn recommend(
         Ok(written) => (Some(written.value), written.notes),
         Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
     };
+    let prices = task.limits.prices.as_ref();
+    let rows = [(&training.target.baseline, &task.base), (&training.target.own, &config)];
+    let endurance_bytes =
+        rows.map(|(row, drive)| row.write_amplification.map(|own| endurance_bytes(drive, own)));
+    let drives = [&task.base, &config];
     let tick = evaluator.counts();
     Ok(Recommendation {
         schema: SCHEMA,
@@ -95,14 +103,23 @@ pub fn recommend(
         top: top(found, settings.top, &refused),
         refused,
         verdicts: verdicts(&found.trials),
-        price: price(task, &config),
+        price: prices.map(|prices| drives.map(|drive| prices.of(drive))),
+        bill: prices.map(|prices| drives.map(|drive| prices.bill(drive))),
+        endurance_bytes,
+        controller_pins: drives.map(|drive| controller_pins(drive)),
         notes: collector.notes,
     })
 }
 
 /// The most evaluations that [`recommend`] asks for, whether they are in memory or not.
 /// The trial with the number `chosen` is recommended ([`choose`]).
-pub fn evidence_max(task: &Task, found: &Found, chosen: usize, options: &Options) -> u64 {
+pub fn evidence_max(
+    task: &Task,
+    found: &Found,
+    chosen: usize,
+    options: &Options,
+    evaluator: &dyn Evaluator,
+) -> u64 {
     let best = &found.trials[chosen];
     let traces = |workloads: &mut dyn Iterator<Item = &Workload>| -> u64 {
         workloads.map(|workload| workload.traces.len() as u64).sum()
@@ -112,7 +129,15 @@ pub fn evidence_max(task: &Task, found: &Found, chosen: usize, options: &Options
     let base = &found.trials[0].point;
     let changes = task.space.differing(base, &best.point) as u64;
     // Each change taken back, each alone, all idle ones taken back, and four tables.
-    let changed = 2 * changes * task.target.traces.len() as u64;
+    let target = task.target.traces.len() as u64;
+    let mut changed = 2 * changes * target;
+    if task.limits.prices.is_some() {
+        // Each change may cost more than it brings; then the others are taken back once more.
+        changed += changes * all + changes * changes.saturating_sub(1) / 2 * target;
+    }
+    if evaluator.preparation().is_used() {
+        changed += 2 * (STATES - 1) * target;
+    }
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =
         [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
@@ -138,10 +163,13 @@ pub fn question(task: &Task, settings: &Settings, evaluator: &dyn Evaluator) -> 
     }
 }
 
-/// The price of the baseline and of another drive, where there is a price list.
-fn price(task: &Task, config: &CheckedConfig) -> Option<[f64; 2]> {
-    let prices = task.limits.prices.as_ref()?;
-    Some([prices.of(&task.base), prices.of(config)])
+/// A drive on the way from the best trial to the one that is recommended.
+struct Chosen {
+    point: Point,
+    config: CheckedConfig,
+    /// The performance (formula 1) on the target.
+    performance: f64,
+    grade: f64,
 }
 
 /// Collects the evidence.
@@ -189,21 +217,21 @@ impl EvidenceCollector<'_> {
         answer.speedup_over(&self.found.baseline.target)
     }
 
-    /// Takes back each change alone. Returns the axes and the importance of each, greatest first.
-    fn importance(&self, best: &Trial) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
+    /// Takes back each change of a drive alone. Returns the axes and the importance of each, greatest
+    /// first.
+    fn importance(&self, drive: &Chosen) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
         let Task { space, base, limits, target, weights, .. } = self.task;
-        let groups = self.groups(&best.point);
+        let groups = self.groups(&drive.point);
         let single: Vec<_> = (groups.iter())
-            .map(|axes| limits.feasible(space, base, &self.without(&best.point, axes)))
+            .map(|axes| limits.feasible(space, base, &self.without(&drive.point, axes)))
             .collect();
         let questions: Vec<_> =
             single.iter().flatten().map(|found| (&found.config, target)).collect();
         let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
-        let with_change = best.performance.unwrap_or(0.0);
         let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
             let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
             let without = answer.map(|measured| self.target_speedup(&measured));
-            let loss = without.map(|speedup| with_change - weights.performance(&speedup));
+            let loss = without.map(|speedup| drive.performance - weights.performance(&speedup));
             let keys = axes.iter().map(|axis| space.axes()[*axis].key().to_owned()).collect();
             (axes, Importance { keys, loss, without, alone: None })
         });
@@ -213,58 +241,96 @@ impl EvidenceCollector<'_> {
         Ok(all)
     }
 
-    /// Takes back all changes without importance together, if the grade does not suffer. Returns
-    /// the configuration, the importance of the changes that stay, and the grade.
-    fn simplify(
-        &mut self,
-        best: &Trial,
-        importance: Vec<(Vec<usize>, Importance)>,
-    ) -> Result<(CheckedConfig, Vec<Importance>, f64), TuneError> {
-        let Task { space, base, limits, target, others, weights, .. } = self.task;
-        let grade = best.grade.unwrap_or(0.0);
+    /// Takes back what brings nothing, and then what brings less than it costs. Returns the drive
+    /// that is left, and the importance of its changes.
+    fn simplify(&mut self, best: &Trial) -> Result<(Chosen, Vec<Importance>), TuneError> {
+        let mut drive = Chosen {
+            point: best.point.clone(),
+            config: best.config.clone(),
+            performance: best.performance.unwrap_or(0.0),
+            grade: best.grade.unwrap_or(0.0),
+        };
+        let mut importance = self.importance(&drive)?;
+        let is_idle = |change: &Importance| change.loss.is_some_and(|loss| loss < NOTHING);
         let idle: Vec<usize> = (importance.iter())
-            .filter(|(_, change)| change.loss.is_some_and(|loss| loss < NOTHING))
+            .filter(|(_, change)| is_idle(change))
             .flat_map(|(axes, _)| axes.iter().copied())
             .collect();
-        let all = |keep: &dyn Fn(&[usize]) -> bool| -> Vec<Importance> {
-            importance
-                .iter()
-                .filter(|(axes, _)| keep(axes))
-                .map(|(_, change)| change.clone())
-                .collect()
-        };
-        let unchanged = (best.config.clone(), all(&|_| true), grade);
-        if idle.is_empty() {
-            return Ok(unchanged);
+        let back = if idle.is_empty() { None } else { self.taken_back(&drive, &idle)? };
+        if let Some(simpler) = back.filter(|back| back.grade >= drive.grade - GRADE_SLACK) {
+            self.notes.push(format!(
+                "{} changes of the best trial brought nothing and were taken back",
+                idle.len()
+            ));
+            drive = simpler;
+            importance.retain(|(axes, _)| axes.iter().all(|axis| !idle.contains(axis)));
         }
-        let simpler = limits.feasible(space, base, &self.without(&best.point, &idle));
-        let Some(simpler) = simpler else { return Ok(unchanged) };
-        let mut questions = vec![(&simpler.config, target)];
-        questions.extend(others.iter().map(|other| (&simpler.config, other)));
+        let mut dear = Vec::new();
+        while let Some((cheaper, keys)) = self.worth_more(&drive, &importance)? {
+            (drive, importance) = (cheaper, Vec::new());
+            dear.push(keys);
+            importance.extend(self.importance(&drive)?);
+        }
+        if !dear.is_empty() {
+            self.notes.push(format!(
+                "taken back, since it gained less than 1 % for more than 1 % of the price: {}",
+                dear.join("; ")
+            ));
+        }
+        Ok((drive, importance.into_iter().map(|(_, change)| change).collect()))
+    }
+
+    /// A drive without the change that costs most among those that gain less than 1 % of the target
+    /// for more than 1 % of the price; `None` if there is no such change.
+    fn worth_more(
+        &mut self,
+        drive: &Chosen,
+        importance: &[(Vec<usize>, Importance)],
+    ) -> Result<Option<(Chosen, String)>, TuneError> {
+        let Task { space, base, limits, .. } = self.task;
+        let Some(prices) = &limits.prices else { return Ok(None) };
+        let price = prices.of(&drive.config);
+        let little = |change: &Importance| change.loss.is_some_and(|loss| loss < WORTH);
+        let mut saving: Vec<_> = (importance.iter())
+            .filter(|(_, change)| little(change))
+            .filter_map(|(axes, change)| {
+                let back = limits.feasible(space, base, &self.without(&drive.point, axes))?;
+                let less = price / prices.of(&back.config);
+                (less.ln() > WORTH).then_some((less, axes, change))
+            })
+            .collect();
+        saving.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, axes, change) in saving {
+            if let Some(back) = self.taken_back(drive, axes)?
+                && drive.performance - back.performance < WORTH
+            {
+                return Ok(Some((back, change.keys.join(", "))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A drive with some axes set back to the baseline, measured on every workload; `None` if it
+    /// breaks a limit or cannot serve one.
+    fn taken_back(&mut self, drive: &Chosen, axes: &[usize]) -> Result<Option<Chosen>, TuneError> {
+        let Task { space, base, limits, target, others, weights, .. } = self.task;
+        let back = limits.feasible(space, base, &self.without(&drive.point, axes));
+        let Some(Feasible { point, config }) = back else { return Ok(None) };
+        let mut questions = vec![(&config, target)];
+        questions.extend(others.iter().map(|other| (&config, other)));
         let answers: Result<Vec<_>, String> =
             self.evaluator.measure_workloads(&questions)?.into_iter().collect();
-        let Ok(answers) = answers else { return Ok(unchanged) };
+        let Ok(answers) = answers else { return Ok(None) };
         let performance = weights.performance(&self.target_speedup(&answers[0]));
         let rest = answers[1..].iter().zip(&self.found.baseline.others);
         let rest: Vec<Speedup> = rest.map(|(own, base)| own.speedup_over(base)).collect();
         let parts: Vec<f64> = rest.iter().map(|speedup| weights.performance(speedup)).collect();
-        let simpler_grade = weights.grade(performance, &parts);
+        let grade = weights.grade(performance, &parts);
         let over = |watts: f64| self.task.over_power(TraceSet::Search, watts).is_some();
-        if simpler_grade < grade - GRADE_SLACK
-            || answers[0].average_watts().is_some_and(over)
-            || !self.task.harm(TraceSet::Search, &rest).is_empty()
-            || !HarmMeter::on_validation(self.task, self.evaluator)
-                .breaches(&simpler.config)?
-                .is_empty()
-        {
-            return Ok(unchanged);
-        }
-        self.notes.push(format!(
-            "{} changes of the best trial brought nothing and were taken back",
-            idle.len()
-        ));
-        let kept = all(&|axes| axes.iter().all(|axis| !idle.contains(axis)));
-        Ok((simpler.config, kept, simpler_grade))
+        let is_kept = !answers[0].average_watts().is_some_and(over)
+            && self.task.harm(TraceSet::Search, &rest).is_empty()
+            && HarmMeter::on_validation(self.task, self.evaluator).breaches(&config)?.is_empty();
+        Ok(is_kept.then_some(Chosen { point, config, performance, grade }))
     }
 
     /// Looks for a change that alone brings most of the gain: then the baseline stumbles over one

@@ -4,18 +4,24 @@ use super::{DriveResult, SpeedupInterval, SpeedupTable, WorkloadResult};
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
 use crate::workload::Workload;
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::borrow::Cow;
 
-/// How many windows of long traces are measured.
+/// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// Those that were drawn for the search.
+    /// What the search has measured: the windows of long traces that were drawn for it, and one
+    /// state of used drives.
     Search,
-    /// As many as tell the speedups to 2 %; where not even all would, no more than
-    /// [`times`](crate::workload::Windows::times) allows.
+    /// As many windows as tell the speedups to 2 %; where not even all would, no more than
+    /// [`times`](crate::workload::Windows::times) allows. Used drives serve a whole target from
+    /// [`STATES`] states.
     Verdict,
 }
+
+/// The states of used drives from which a target is served for the verdict. Long use leaves a drive
+/// in one of many states, all equally likely, and a run of some thousand requests depends on which.
+pub(super) const STATES: u64 = 5;
 
 /// A drive and a baseline on workloads.
 pub(super) fn rows(
@@ -93,7 +99,10 @@ pub(super) fn table(
     care: Care,
 ) -> Result<SpeedupTable, MeasureError> {
     let mut rows = rows(evaluator, base, config, workloads, care)?;
-    let target = rows.remove(0);
+    let mut target = rows.remove(0);
+    if care == Care::Verdict && evaluator.behind().preparation().is_used() {
+        tell_from_states(&mut target, evaluator, [base, config], workloads[0])?;
+    }
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
     let least = |part: fn(&Speedup) -> f64| each.iter().map(part).fold(f64::INFINITY, f64::min);
@@ -107,6 +116,46 @@ pub(super) fn table(
         others: rows,
     })
 }
+
+/// Tells the speedups of a drive on a workload from several states of used drives, of which the row
+/// has the first. Figures become geometric means over the states; all else is told from the first.
+fn tell_from_states(
+    row: &mut WorkloadResult,
+    evaluator: &CachedEvaluator,
+    drives: [&CheckedConfig; 2],
+    workload: &Workload,
+) -> Result<(), MeasureError> {
+    if workload.traces.iter().any(|trace| trace.windows().is_some()) {
+        return Ok(());
+    }
+    let in_state = |drive: &CheckedConfig, state: u64| {
+        let mut other: DeviceConfig = (**drive).clone();
+        other.run.seed = other.run.seed.wrapping_add(state) & SEED_MAX;
+        // The seed alone is another, so it is as sound as before.
+        other.check().unwrap_or_else(|_| drive.clone())
+    };
+    let states: Vec<CheckedConfig> =
+        (0..STATES).flat_map(|state| drives.map(|drive| in_state(drive, state))).collect();
+    let questions: Vec<_> = states.iter().map(|drive| (drive, workload)).collect();
+    let answers = evaluator.measure_workloads(&questions)?;
+    let Ok(measured) = answers.into_iter().collect::<Result<Vec<_>, String>>() else {
+        // It cannot serve the workload from one of them: the row says what it does from the first.
+        return Ok(());
+    };
+    let speedups: Vec<Speedup> =
+        measured.chunks(2).map(|pair| pair[1].speedup_over(&pair[0])).collect();
+    row.speedup = Speedup::mean(&speedups);
+    row.interval = Some(SpeedupInterval::of_states(&speedups));
+    let all = |of: usize| {
+        let traces = measured.iter().skip(of).step_by(2).flat_map(|own| own.traces());
+        drive_result(Some(&WorkloadMeasurement::new(traces.cloned().collect()))).figures
+    };
+    (row.baseline.figures, row.own.figures) = (all(0), all(1));
+    Ok(())
+}
+
+/// The greatest seed of a drive.
+const SEED_MAX: u64 = i64::MAX as u64;
 
 /// The result of a drive from its measurements. `None`: it cannot serve the workload.
 fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
@@ -140,6 +189,7 @@ fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
         utilisation: busiest.map(|(_, share)| share),
         energy_j: total(|run| run.energy_j),
         average_watts: answer.and_then(WorkloadMeasurement::average_watts),
+        write_amplification: answer.and_then(WorkloadMeasurement::write_amplification),
         peak_watts: total(|run| run.peak_watts).map(|sum| sum / count),
         collections: count_of(|run| run.collections),
         mapping_misses: count_of(|run| run.mapping_misses),

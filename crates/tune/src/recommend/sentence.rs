@@ -23,11 +23,12 @@ pub fn first_sentence(result: &Recommendation) -> String {
     };
     let far = if told.interval.is_some() { " (95 % intervals)" } else { "" };
     format!(
-        "On {} the drive has {}, {known}{far}; {}, {}; {}.",
+        "On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
         question.target,
         speed(told),
         power(&result.training.target),
         price(result.price),
+        endurance(result.endurance_bytes),
         changes(result)
     )
 }
@@ -80,6 +81,16 @@ fn price(price: Option<[f64; 2]>) -> String {
     match price {
         Some([was, own]) => format!("its parts cost {own:.2} (were {was:.2})"),
         None => "no price list was given".to_owned(),
+    }
+}
+
+/// How much may be written, where anything was.
+fn endurance(bytes: [Option<f64>; 2]) -> String {
+    match bytes {
+        [Some(was), Some(own)] => {
+            format!(", it endures {:.0} TB of such writes (was {:.0})", own / 1e12, was / 1e12)
+        }
+        _ => String::new(),
     }
 }
 

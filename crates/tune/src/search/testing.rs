@@ -59,6 +59,7 @@ impl Evaluator for Formula {
         let facts = RunFacts {
             latency_ns_mean: latency_ns,
             latency_ns_p99: 0,
+            latency_ns_p999: None,
             total_latency_ns_mean: latency_ns,
             bandwidth_bps: throughput_bps,
             seconds: 1.0,

@@ -234,8 +234,38 @@ impl NamedWorkload {
         Ok((Workload { traces: first, ..both.clone() }, Workload { traces: second, ..both }))
     }
 
-    /// Whether there are further requests to hold out from a search. A model has more seeds; trace
-    /// files have no further requests.
+    /// Reads or generates the requests of a search, and others that judge what it found: those with
+    /// the seed `held_out` of a model; of a trace file those that follow, if there are enough; of a
+    /// trace that is sampled every second window.
+    ///
+    /// # Errors
+    /// A trace cannot be read, has no request or does not fit, or a model is not valid.
+    pub fn load_and_hold_out(
+        &self,
+        options: &LoadOptions,
+        held_out: Seed,
+    ) -> Result<(Workload, Option<Workload>), NamedError> {
+        let Origin::Traces(_) = &self.origin else {
+            let other = LoadOptions { seed: held_out, ..*options };
+            return Ok((self.load(options)?, Some(self.load(&other)?)));
+        };
+        let mut both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
+        let are_sampled = |trace: &Trace| trace.windows().is_some();
+        if both.traces.iter().all(are_sampled) {
+            let judged = both.split_windows();
+            return Ok((both, Some(judged)));
+        }
+        let is_short = |trace: &Trace| trace.requests().len() < 2 * HELD_OUT_MIN;
+        if both.traces.iter().any(|trace| are_sampled(trace) || is_short(trace)) {
+            return Ok((self.load(options)?, None));
+        }
+        let halves = both.traces.iter().map(halves).collect::<Result<Vec<_>, _>>()?;
+        let (first, second) = halves.into_iter().unzip();
+        Ok((Workload { traces: first, ..both.clone() }, Some(Workload { traces: second, ..both })))
+    }
+
+    /// Whether there are further requests to hold out of a workload that is not the target. A model
+    /// has more seeds; what follows in a trace file judges already what a drive takes of it.
     pub fn can_hold_out(&self) -> bool {
         matches!(self.origin, Origin::Model(_))
     }
@@ -332,6 +362,9 @@ fn fitted(name: &str, mut all: Vec<Request>, options: &LoadOptions) -> Result<Tr
     }
     Ok(Trace::new(name, all))
 }
+
+/// The fewest requests of a trace that are worth holding out.
+const HELD_OUT_MIN: usize = 100;
 
 /// The two halves of a trace. The second one begins at time 0 too. Of a trace that is measured on
 /// windows each half has every second of them.

@@ -17,8 +17,9 @@ pub struct WorkloadSet {
     pub others: Vec<Workload>,
     /// The others with requests that no proposal learns from; empty if that is not wanted.
     pub validation: Vec<Workload>,
-    /// The target and the others with held-out seeds; of a target that is sampled the windows that
-    /// the search does not see. `None` if there are no further requests of one of them.
+    /// The target and the others with held-out seeds; of a target that is a trace file the requests
+    /// that follow those of the search, or the windows that the search does not see. `None` if there
+    /// are no further requests of one of them.
     pub held_out: Option<Vec<Workload>>,
 }
 
@@ -66,12 +67,14 @@ impl WorkloadSet {
         }
         let seed = |set| Seed { set, index: options.seed };
         let load = |own: &NamedWorkload, set| own.load(&options.of(own, seed(set)));
-        let mut loaded = Self {
-            target: load(&target, SeedSet::Training)?,
-            others: Vec::new(),
-            validation: Vec::new(),
-            held_out: None,
+        let is_judged = others.iter().all(NamedWorkload::can_hold_out);
+        let training = options.of(&target, seed(SeedSet::Training));
+        let (learned, judged) = match is_judged {
+            true => target.load_and_hold_out(&training, seed(SeedSet::HeldOut))?,
+            false => (target.load(&training)?, None),
         };
+        let mut loaded =
+            Self { target: learned, others: Vec::new(), validation: Vec::new(), held_out: None };
         for other in &others {
             let training = options.of(other, seed(SeedSet::Training));
             if options.validate {
@@ -82,16 +85,10 @@ impl WorkloadSet {
                 loaded.others.push(other.load(&training)?);
             }
         }
-        // A search sees every second window of a long target, and the others judge what it found.
-        let is_sampled = loaded.target.traces.iter().all(|trace| trace.windows().is_some());
-        let judged = is_sampled.then(|| loaded.target.split_windows());
-        if others.iter().all(NamedWorkload::can_hold_out)
-            && (target.can_hold_out() || judged.is_some())
-        {
-            let first = judged.map_or_else(|| load(&target, SeedSet::HeldOut), Ok);
+        if let Some(judged) = judged {
             let rest = others.iter().map(|own| load(own, SeedSet::HeldOut));
             loaded.held_out =
-                Some(std::iter::once(first).chain(rest).collect::<Result<_, NamedError>>()?);
+                Some(std::iter::once(Ok(judged)).chain(rest).collect::<Result<_, NamedError>>()?);
         }
         Ok(loaded)
     }
