@@ -105,9 +105,13 @@ impl Context {
     }
 
     /// Enters files that will be written, which may exist because this command has made them.
-    pub(crate) fn will_replace<const N: usize>(&self, flag: &str, paths: [PathBuf; N]) -> Outcome {
+    pub(crate) fn will_replace(
+        &self,
+        flag: &str,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Outcome {
         let mut plan = self.plan.borrow_mut();
-        paths.iter().try_for_each(|path| plan.continues(flag, path)).map_err(outputs::failure)
+        paths.into_iter().try_for_each(|path| plan.continues(flag, &path)).map_err(outputs::failure)
     }
 
     /// Enters files that will be written into a directory.

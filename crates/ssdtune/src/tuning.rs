@@ -11,38 +11,9 @@ use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
-use ssdtune_tune::limits::Bounds;
 use ssdtune_tune::memory::AutoDb;
-use ssdtune_tune::space::Space;
 use ssdtune_tune::workload::Workload;
 use ssdtune_tune::{Task, TuneError};
-
-/// The space of a command whose arguments name none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DefaultSpace {
-    /// What can be bought.
-    Market,
-    /// Beyond that.
-    WhatIf,
-}
-
-impl DefaultSpace {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Market => "market",
-            Self::WhatIf => "what-if",
-        }
-    }
-
-    /// Where limits come from that the arguments do not state. A question what it would take has few,
-    /// whatever space it is asked in.
-    fn bounds(self, space: &Space) -> Bounds {
-        match self {
-            Self::Market => Bounds::of_search(space),
-            Self::WhatIf => Bounds::Wide,
-        }
-    }
-}
 
 /// What a tuning command works on. It does not change once it is loaded.
 pub(crate) struct TuningJob {

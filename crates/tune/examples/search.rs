@@ -8,7 +8,7 @@
 use ssdtune_model::presets;
 use ssdtune_trace::workload::{Seed, SeedSet, bundled};
 use ssdtune_tune::evaluate::Evaluator as _;
-use ssdtune_tune::recommend::{Options, parameter_lines, recommend};
+use ssdtune_tune::recommend::{Options, Pick, parameter_lines, recommend};
 use ssdtune_tune::search::{self, BeginOptions};
 use ssdtune_tune::workload::published_depth;
 use ssdtune_tune::{
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let held_out =
         vec![workload("database", SeedSet::HeldOut)?, workload("websearch", SeedSet::HeldOut)?];
-    let options = Options { held_out: Some(held_out), name: "tuned".to_owned() };
+    let options = Options { held_out: Some(held_out), name: "tuned".to_owned(), pick: Pick::Knee };
     let result = recommend(&task, &settings, &found, &evaluator, &options)?;
     let table = result.held_out.as_ref().ok_or("held-out traces were given")?;
     for row in std::iter::once(&table.target).chain(&table.others) {

@@ -195,9 +195,13 @@ fn mean_interval(numbers: &[f64]) -> Option<[f64; 2]> {
     Some([mean - half, mean + half])
 }
 
-/// ` +- 1.2 %`, or nothing where that is not known.
+/// ` +- 1.2 %`, or nothing where that is not known. If the interval holds 1, it is not decided which
+/// drive is better.
 fn known(interval: Option<Interval>) -> String {
-    interval.map_or(String::new(), |own| format!(" +- {:.1} %", 100.0 * own.half_width()))
+    interval.map_or(String::new(), |own| {
+        let undecided = if own.holds(1.0) && own.low < own.high { ", undecided" } else { "" };
+        format!(" +- {:.1} %{undecided}", 100.0 * own.half_width())
+    })
 }
 
 /// The share of all latency that late windows have.

@@ -89,6 +89,8 @@
 //! look as if they had no effect. Grades compare drives of one simulator on one set of traces; they
 //! are not figures of real devices.
 
+mod aim;
+mod asked;
 mod breach;
 mod digest;
 mod error;
@@ -98,6 +100,7 @@ mod interval;
 mod long;
 mod measurement;
 mod moves;
+mod pareto;
 mod random;
 mod task;
 
@@ -112,6 +115,8 @@ pub mod space;
 pub mod whatif;
 pub mod workload;
 
+pub use aim::Aim;
+pub use asked::{Asked, AskedError, AskedSpace, DefaultSpace};
 pub use error::TuneError;
 pub use evaluate::{CachedEvaluator, InProcess};
 pub use grade::{Figures, Speedup, Weights};

@@ -29,6 +29,7 @@
 mod ablation;
 mod build;
 mod choice;
+mod front;
 mod html;
 mod judgement;
 mod measured;
@@ -43,6 +44,7 @@ pub use crate::interval::SpeedupInterval;
 pub use ablation::{AblationRow, Weight, ablate, ablation_text};
 pub use build::{Options, evidence_max, question, recommend};
 pub use choice::{Choice, Refused, choice_max, choose};
+pub use front::{FRONT_MAX, Front, FrontAim, FrontPoint, Pick, front_file};
 pub use html::html_page;
 pub use judgement::Judgement;
 pub use parameters::parameter_lines;
@@ -63,8 +65,15 @@ use std::path::Path;
 
 /// The files that a search leaves in a directory: the drive in both forms, the document, and the
 /// report in both forms.
-pub const FILES: [&str; 5] =
+const FILES: [&str; 5] =
     ["recommended.toml", "recommended.xml", "result.json", "report.html", "report.md"];
+
+/// The files that a search with these settings may leave in a directory: [`Recommendation::files`].
+/// With aims there is one for each drive of the front.
+pub fn file_names(settings: &Settings) -> Vec<String> {
+    let front = if settings.aims.is_empty() { 0 } else { FRONT_MAX };
+    FILES.into_iter().map(str::to_owned).chain((1..=front).map(front_file)).collect()
+}
 
 /// Whether a directory holds the result of a search for this question, with whatever budget.
 pub fn is_result(directory: &Path, question: &Question) -> bool {
@@ -88,20 +97,25 @@ struct Stub<'a> {
 }
 
 impl Recommendation {
-    /// The names and texts of [`FILES`]. Without a text there must be no such file: MQSim has no
-    /// words for the drive.
+    /// The names and texts of [`file_names`]. Without a text there must be no such file: MQSim has no
+    /// words for the drive, or the front has fewer drives.
     ///
     /// # Errors
     /// The document is not JSON: a figure of it is no number.
-    pub fn files(&self) -> serde_json::Result<[(&'static str, Option<String>); 5]> {
-        let [toml, xml, document, page, report] = FILES;
-        Ok([
+    pub fn files(&self) -> serde_json::Result<Vec<(String, Option<String>)>> {
+        let [toml, xml, document, page, report] = FILES.map(str::to_owned);
+        let mut files = vec![
             (toml, Some(self.toml.clone())),
             (document, Some(serde_json::to_string_pretty(self)? + "\n")),
             (page, Some(html_page(self))),
             (report, Some(markdown(self))),
             (xml, self.mqsim_xml.clone()),
-        ])
+        ];
+        if let Some(front) = &self.front {
+            let text = |place: usize| front.points.get(place - 1).map(|point| point.toml.clone());
+            files.extend((1..=FRONT_MAX).map(|place| (front_file(place), text(place))));
+        }
+        Ok(files)
     }
 }
 
@@ -136,6 +150,9 @@ pub struct Recommendation {
     /// The speedups of the configuration that is best for the target alone, on the traces of the
     /// search.
     pub ignoring_others: SpeedupTable,
+    /// The drives of which none is better in every aim; `None` of a search without aims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub front: Option<Front>,
     /// Every parameter in which the recommended configuration differs from the baseline.
     pub parameters: Vec<ParameterChange>,
     /// What the target loses when changes are taken back, one at a time; greatest loss first.

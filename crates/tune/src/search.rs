@@ -32,6 +32,7 @@ mod answer;
 mod autoblox;
 mod bayes;
 mod censor;
+mod front;
 mod hopeless;
 mod identity;
 mod judge;
@@ -52,8 +53,10 @@ mod trial;
 mod uniform;
 mod unseen;
 
+pub use crate::aim::Aim;
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use answer::GradeAnswer;
+pub use front::REFERENCE;
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
@@ -118,6 +121,18 @@ impl Found {
     /// trial beats that, and `None` if none keeps every limit.
     pub fn best(&self) -> Option<&Trial> {
         self.ranking.first().map(|number| &self.trials[*number])
+    }
+
+    /// Numbers of the trials that keep every limit and of which none is better in every aim, in the
+    /// order of the trials. Empty without aims.
+    pub fn front(&self) -> Vec<usize> {
+        front::front_of(&self.trials)
+    }
+
+    /// The hypervolume of the front after each trial: what is better than half as good as the
+    /// baseline in every aim, and no better than a trial.
+    pub fn hypervolumes(&self) -> Vec<f64> {
+        (1..=self.trials.len()).map(|count| front::volume_of(&self.trials[..count])).collect()
     }
 
     /// The trial with the best performance on the target among those within the power budget. Other

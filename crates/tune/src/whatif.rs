@@ -45,6 +45,16 @@ pub enum Goal {
 }
 
 impl Goal {
+    /// Reads a wanted speedup, as in `3x`.
+    ///
+    /// # Errors
+    /// A text that says what would be legal.
+    pub fn parse_factor(text: &str) -> Result<f64, String> {
+        let number = text.strip_suffix('x').unwrap_or(text).parse();
+        let legal = number.ok().filter(|factor| (1.0..=1e6).contains(factor));
+        legal.ok_or_else(|| "write a factor of 1 or more, as in 3x".to_owned())
+    }
+
     /// The part of a speedup that the goal is about.
     pub fn of(&self, speedup: &Speedup) -> f64 {
         match self {

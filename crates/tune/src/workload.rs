@@ -20,7 +20,7 @@ pub use named::{LoadOptions, NamedError, NamedWorkload, Sampling};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
 };
-pub use set::{SetOptions, WorkloadSet};
+pub use set::{SetOptions, WorkloadSet, parse_depth};
 pub use source_name::SourceName;
 pub use tested::outside_tested_range;
 pub use windows::{WINDOWS, Windows};

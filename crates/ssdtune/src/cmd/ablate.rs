@@ -3,8 +3,9 @@
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, BudgetArgs, DefaultSpace, HarmArg, TuneArgs};
+use crate::tuning::{self, BudgetArgs, HarmArg, TuneArgs};
 use anyhow::anyhow;
+use ssdtune_tune::DefaultSpace;
 use ssdtune_tune::recommend::{self, AblationRow, ablate, ablation_text};
 
 /// Arguments of `ssdtune ablate`.

@@ -4,7 +4,8 @@ use crate::autodb;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
-use crate::tuning::{self, DefaultSpace, TuneArgs};
+use crate::tuning::{self, TuneArgs};
+use ssdtune_tune::DefaultSpace;
 use ssdtune_tune::prune::{self, PruneSettings};
 
 /// Arguments of `ssdtune prune`.

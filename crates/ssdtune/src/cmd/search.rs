@@ -6,14 +6,16 @@ use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
-use crate::tuning::{self, Bar, DefaultSpace, HarmArg, TuneArgs, TuningJob};
+use crate::tuning::{self, Bar, HarmArg, TuneArgs, TuningJob};
+use anyhow::anyhow;
 use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
-use ssdtune_tune::recommend::{self, Options, Recommendation};
+use ssdtune_tune::recommend::{self, Options, Pick, Recommendation};
 use ssdtune_tune::search::{
     self, Algorithm, BeginError, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings,
     Trial,
 };
+use ssdtune_tune::{Aim, DefaultSpace};
 use std::path::Path;
 
 /// Arguments of `ssdtune search`.
@@ -99,8 +101,19 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "ignore_pruning")]
     ignore_order: bool,
 
+    /// What drives are to be good at, where that is more than the grade: some of latency, p99, p99.9,
+    /// throughput, price, power and endurance, with commas between them. The result is the drives of
+    /// which none is better in everything (bayes).
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    aim: Vec<Aim>,
+
+    /// Which of these drives is recommended: `knee`, `price=120` or `price=1.2x` (the best grade for
+    /// that), or `latency=2x` (the cheapest that is so fast).
+    #[arg(long, value_name = "WHICH", default_value = "knee", requires = "aim")]
+    pick: Pick,
+
     /// Directory for the result: recommended.toml, recommended.xml, result.json, report.html,
-    /// report.md.
+    /// report.md; with --aim also front-01.toml and so on.
     #[arg(long, value_name = "DIR")]
     out: Option<OutPlace>,
 }
@@ -120,6 +133,7 @@ impl Args {
             convergence: self.convergence,
             patience: self.patience as usize,
             prefix: self.tune.prefix_share(self.prefix),
+            aims: self.aim.clone(),
             discard_hopeless: self.screen,
         }
     }
@@ -127,19 +141,21 @@ impl Args {
 
 /// Searches and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let enter = |directory: &Path| context.will_write_into("--out", directory, recommend::FILES);
+    let settings = args.settings(context);
+    settings.check().map_err(|wrong| Failure::usage(anyhow!("{wrong}")))?;
+    let names = recommend::file_names(&settings);
+    let enter = |directory: &Path| context.will_write_into("--out", directory, &names);
     args.out.as_deref().filter(|_| !args.resume).map_or(Ok(()), enter)?;
     let job = args.tune.load(
-        DefaultSpace::Market,
+        DefaultSpace::of_search(&args.aim),
         args.tune.weights(),
         Some(args.harm.max_harm),
         context,
     )?;
-    let settings = args.settings(context);
     if let Some(directory) = args.out.as_deref().filter(|_| args.resume) {
         // A search that goes on replaces the result that it has left there.
         let question = recommend::question(&job.task, &settings, &*job.evaluator);
-        let paths = recommend::FILES.map(|name| directory.join(name));
+        let paths = names.iter().map(|name| directory.join(name));
         match recommend::is_result(directory, &question) {
             true => context.will_replace("--out", paths),
             false => enter(directory),
@@ -147,7 +163,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let begin = |db| begin(&job, db, &settings, args, context);
     let (beginning, prior) = job.db.as_ref().map(begin).transpose()?.unzip();
-    let result = find(&job, &prior.unwrap_or_default(), &settings, context)?;
+    let result = find(&job, &prior.unwrap_or_default(), &settings, args.pick, context)?;
     if let (Some(db), Some(beginning)) = (&job.db, &beginning) {
         result.store(db, beginning).map_err(autodb::failure)?;
     }
@@ -193,13 +209,7 @@ fn begin(
         ));
     }
     if context.level() >= Level::Verbose {
-        let category = beginning.category.as_deref().unwrap_or("none");
-        context.note(format_args!(
-            "category {category}, {} configurations known (measured and judged like any \
-             proposal), {} parameters in tuning order",
-            prior.seeds.len(),
-            prior.order.0.len()
-        ));
+        context.note(prior.told(beginning.category.as_deref()));
     }
     Ok((beginning, prior))
 }
@@ -209,6 +219,7 @@ fn find(
     job: &TuningJob,
     prior: &PriorKnowledge,
     settings: &Settings,
+    pick: Pick,
     context: &Context,
 ) -> Outcome<Recommendation> {
     let deferred = Deferred::new();
@@ -221,14 +232,13 @@ fn find(
         let options = Options {
             held_out: job.held_out.clone(),
             name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
+            pick,
         };
         let most = recommend::choice_max(&job.task, &found);
         if most > 0 {
             bar.after("validation", most, evaluator.counts().answered);
         }
-        let choice = recommend::choose(&job.task, &found, &evaluator)?;
-        let most =
-            recommend::evidence_max(&job.task, &found, choice.number, &options, &*job.evaluator);
+        let most = recommend::evidence_max(&job.task, settings, &found, &options, &evaluator)?;
         bar.after("evidence", most, evaluator.counts().answered);
         recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });
@@ -251,7 +261,7 @@ fn write(directory: &Path, result: &Recommendation, context: &Context) -> Outcom
     let texts = written.into_iter().filter_map(|(name, text)| Some((name, text?)));
     outputs::write_into(directory, texts)?;
     for (name, _) in left_out {
-        if outputs::remove(&directory.join(name))? {
+        if outputs::remove(&directory.join(&name))? {
             context.note(format_args!("{name} of an earlier search is removed"));
         }
     }

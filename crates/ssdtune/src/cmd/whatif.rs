@@ -3,8 +3,9 @@
 use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::tuning::{self, Bar, BudgetArgs, DefaultSpace, HarmArg, TuneArgs};
+use crate::tuning::{self, Bar, BudgetArgs, HarmArg, TuneArgs};
 use anyhow::anyhow;
+use ssdtune_tune::DefaultSpace;
 use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Goal};
 
@@ -19,21 +20,15 @@ pub(crate) struct Args {
     harm: HarmArg,
 
     /// How many times shorter the latency is to be, as in 3x.
-    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = Goal::parse_factor)]
     latency: Option<f64>,
 
     /// How many times higher the throughput is to be, as in 3x.
-    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = Goal::parse_factor)]
     throughput: Option<f64>,
 
     #[command(flatten)]
     budget: BudgetArgs,
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('x').unwrap_or(text).parse();
-    let legal = number.ok().filter(|factor| (1.0..=1e6).contains(factor));
-    legal.ok_or_else(|| "write a factor of 1 or more, as in 3x".to_owned())
 }
 
 /// Searches and prints.

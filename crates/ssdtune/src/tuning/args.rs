@@ -1,6 +1,6 @@
 //! Arguments that every tuning command takes, and the task that they describe.
 
-use super::{DefaultSpace, TuningJob};
+use super::TuningJob;
 use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
@@ -8,18 +8,17 @@ use crate::global::{real, whole};
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{FitArg, StrictArg};
-use anyhow::anyhow;
 use clap::builder::Resettable;
 use ssdtune_experiment::{Age, Preparation, Shares, Start, former_initial_state};
-use ssdtune_model::source::read_text;
-use ssdtune_model::{Bytes, CheckedConfig, Faults, Sectors};
+use ssdtune_model::{Bytes, CheckedConfig, Sectors};
 use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
-use ssdtune_tune::limits::{Inequality, Limits, PriceLimit, Prices, StatedLimits};
+use ssdtune_tune::limits::{Inequality, PriceLimit, StatedLimits};
 use ssdtune_tune::search::Settings;
-use ssdtune_tune::space::Space;
-use ssdtune_tune::workload::{NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range};
-use ssdtune_tune::{MaxHarm, Task, Weights};
-use std::path::{Path, PathBuf};
+use ssdtune_tune::workload::{
+    NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range, parse_depth,
+};
+use ssdtune_tune::{Asked, AskedError, AskedSpace, DefaultSpace, MaxHarm, Task, Weights};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Requests of a trace or model without --requests.
@@ -124,7 +123,7 @@ pub(crate) struct TuneArgs {
 
     /// Requests outstanding in a workload's closed loop, as in websearch=256. May be given more
     /// than once. Default: what AutoBlox's artifact says, or 16.
-    #[arg(long, value_name = "WORKLOAD=N", value_parser = depth)]
+    #[arg(long, value_name = "WORKLOAD=N", value_parser = parse_depth)]
     depth: Vec<(String, u32)>,
 
     #[command(flatten)]
@@ -203,14 +202,6 @@ impl BudgetArgs {
     }
 }
 
-fn depth(text: &str) -> Result<(String, u32), String> {
-    let parsed = text.split_once('=').and_then(|(name, depth)| {
-        let depth = depth.parse().ok().filter(|depth| (1..=65_536).contains(depth))?;
-        Some((name.to_owned(), depth))
-    });
-    parsed.ok_or_else(|| "write WORKLOAD=N with N from 1 to 65536".to_owned())
-}
-
 impl TuneArgs {
     /// The seed of all random choices of configurations.
     pub(crate) fn search_seed(&self, context: &Context) -> u64 {
@@ -246,14 +237,12 @@ impl TuneArgs {
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
         let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
-        let space = self.space(default)?;
-        let (base, limits) = self.limits(base, &space, default, context)?;
-        let is_for_sale = space.has_parts();
-        let space = space.around(&base);
+        let Asked { base, space, limits, note } = self.asked(base, default)?;
+        note.into_iter().for_each(|note| context.note(note));
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
         let whole = self.requests.is_some() || self.evaluator.is_some();
-        let preparation = self.preparation(is_for_sale, context)?;
+        let preparation = self.preparation(space.has_parts(), context)?;
         let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
         let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
         let set = self.workloads(sectors, max_harm.is_some(), sampled, context)?;
@@ -323,55 +312,27 @@ impl TuneArgs {
         Ok(Preparation { ages: ages.clone(), ..Preparation::of(start.clone(), 0) })
     }
 
-    /// The space, with the parts of the user's files.
-    fn space(&self, default: DefaultSpace) -> Outcome<Space> {
-        let name = self.space.as_deref().unwrap_or(default.name());
-        let mut space = match Space::named(name) {
-            Some(space) => space,
-            None if name.ends_with(".toml") => read(Path::new(name), Space::parse)?,
-            None => {
-                let legal = "write market, autoblox, what-if, or a .toml file";
-                return Err(Failure::usage(anyhow!("--space {name}: {legal}")));
-            }
+    /// What may change, what must hold, and the baseline with the capacity that this asks for.
+    fn asked(&self, base: CheckedConfig, default: DefaultSpace) -> Outcome<Asked> {
+        let asked = AskedSpace {
+            space: self.space.as_deref(),
+            default,
+            parts: &self.parts,
+            constraints: self.constraints.as_deref(),
+            stated: StatedLimits {
+                capacity: self.capacity,
+                usable_capacity: self.usable_capacity,
+                dram_budget: self.dram_budget,
+                power_budget_watts: self.power_budget,
+                max_price: self.max_price,
+                require: self.require.clone(),
+            },
         };
-        for path in &self.parts {
-            space = read(path, |text| space.with_parts(text))?;
-        }
-        Ok(space)
+        asked.around(base).map_err(|error| match error {
+            AskedError::File(error) => device::failure(error),
+            other => Failure::usage(other),
+        })
     }
-
-    /// The limits, and the baseline with the capacity that they ask for.
-    fn limits(
-        &self,
-        base: CheckedConfig,
-        space: &Space,
-        default: DefaultSpace,
-        context: &Context,
-    ) -> Outcome<(CheckedConfig, Limits)> {
-        let list = space.has_parts().then(Prices::market);
-        let mut limits = match &self.constraints {
-            Some(path) => read(path, |text| Limits::parse_onto(text, list))?,
-            None => Limits::default(),
-        };
-        let stated = StatedLimits {
-            capacity: self.capacity,
-            usable_capacity: self.usable_capacity,
-            dram_budget: self.dram_budget,
-            power_budget_watts: self.power_budget,
-            max_price: self.max_price,
-            require: self.require.clone(),
-        };
-        let completed = stated.complete(&mut limits, base, space, default.bounds(space));
-        let (base, note) = completed.map_err(Failure::usage)?;
-        note.into_iter().for_each(|note| context.note(note));
-        Ok((base, limits))
-    }
-}
-
-/// Reads a file and makes something of its text.
-fn read<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, Faults>) -> Outcome<T> {
-    let text = read_text(path).map_err(device::failure)?;
-    parse(&text).map_err(|faults| Failure::input(faults.in_file(&path.display().to_string())))
 }
 
 /// A name that stands for nothing is a wrong argument; a file that cannot be read is a wrong input.

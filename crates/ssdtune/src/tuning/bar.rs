@@ -23,7 +23,7 @@ pub(crate) struct Bar {
 /// What was told so far.
 #[derive(Default)]
 struct Told {
-    best_grade: Option<f64>,
+    reached: Option<f64>,
     pace: Pace,
     /// Evaluations answered before those after the search; `None` during the search.
     answered: Option<u64>,
@@ -53,8 +53,8 @@ impl Bar {
         if left.is_none() {
             self.bar.reset_eta();
         }
-        let before = std::mem::replace(&mut told.best_grade, progress.best_grade);
-        if self.lines && progress.best_grade > before {
+        let before = std::mem::replace(&mut told.reached, progress.reached());
+        if self.lines && progress.reached() > before {
             let left = left.map(|left| format!(", about {left:.0} s left to search"));
             anstream::eprintln!("{elapsed:7.1} s  {progress}{}", left.unwrap_or_default());
         }

@@ -1,6 +1,7 @@
 //! Makes a recommendation from a finished search.
 
 use super::choice::{Choice, HarmMeter, Refused, choose};
+use super::front::{self, Pick};
 use super::judgement::Judgement;
 use super::measured::{Care, STATES, table};
 use super::{
@@ -25,6 +26,8 @@ pub struct Options {
     pub held_out: Option<Vec<Workload>>,
     /// The name of the recommended configuration.
     pub name: String,
+    /// Which drive is recommended of a search with aims.
+    pub pick: Pick,
 }
 
 /// A change without importance: taking it back loses less performance than this.
@@ -48,10 +51,19 @@ pub fn recommend(
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
     let before = evaluator.counts();
-    let Choice { number, refused } = choose(task, found, evaluator)?;
+    let (number, refused, front) = match settings.aims.is_empty() {
+        true => {
+            let Choice { number, refused } = choose(task, found, evaluator)?;
+            (number, refused, None)
+        }
+        false => {
+            let picked = front::pick(task, settings, found, options.pick, evaluator)?;
+            (picked.number, picked.refused, Some(picked.front))
+        }
+    };
     let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
-    let (drive, mut importance) = collector.simplify(best)?;
+    let (drive, mut importance) = collector.simplify(best, front.is_some())?;
     let Chosen { config, grade, .. } = drive;
     collector.one_change_alone(&config, &mut importance)?;
     // What was held out gives the verdict, if something was.
@@ -93,6 +105,7 @@ pub fn recommend(
         held_out,
         validation,
         ignoring_others,
+        front,
         parameters: changes(&task.space, &task.base, &config),
         importance,
         toml: document::write(&named),
@@ -111,16 +124,23 @@ pub fn recommend(
     })
 }
 
-/// The most evaluations that [`recommend`] asks for, whether they are in memory or not.
-/// The trial with the number `chosen` is recommended ([`choose`]).
+/// The most evaluations that [`recommend`] asks for beside those that choose the drive, whether they
+/// are in memory or not.
+///
+/// # Errors
+/// Those of [`choose`].
 pub fn evidence_max(
     task: &Task,
+    settings: &Settings,
     found: &Found,
-    chosen: usize,
     options: &Options,
-    evaluator: &dyn Evaluator,
-) -> u64 {
-    let best = &found.trials[chosen];
+    evaluator: &CachedEvaluator,
+) -> Result<u64, TuneError> {
+    let number = match settings.aims.is_empty() {
+        true => choose(task, found, evaluator)?.number,
+        false => front::pick(task, settings, found, options.pick, evaluator)?.number,
+    };
+    let best = &found.trials[number];
     let traces = |workloads: &mut dyn Iterator<Item = &Workload>| -> u64 {
         workloads.map(|workload| workload.traces.len() as u64).sum()
     };
@@ -135,13 +155,13 @@ pub fn evidence_max(
         // Each change may cost more than it brings; then the others are taken back once more.
         changed += changes * all + changes * changes.saturating_sub(1) / 2 * target;
     }
-    if evaluator.preparation().is_used() {
+    if evaluator.behind().preparation().is_used() {
         changed += 2 * (STATES - 1) * target;
     }
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =
         [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
-    changed + 5 * all + 2 * held_out + 3 * validation
+    Ok(changed + 5 * all + 2 * held_out + 3 * validation)
 }
 
 /// What a search with these settings asks.
@@ -242,8 +262,13 @@ impl EvidenceCollector<'_> {
     }
 
     /// Takes back what brings nothing, and then what brings less than it costs. Returns the drive
-    /// that is left, and the importance of its changes.
-    fn simplify(&mut self, best: &Trial) -> Result<(Chosen, Vec<Importance>), TuneError> {
+    /// that is left, and the importance of its changes. A drive of a front stays as it is, since
+    /// what brings no speed may serve another aim.
+    fn simplify(
+        &mut self,
+        best: &Trial,
+        is_of_front: bool,
+    ) -> Result<(Chosen, Vec<Importance>), TuneError> {
         let mut drive = Chosen {
             point: best.point.clone(),
             config: best.config.clone(),
@@ -251,6 +276,9 @@ impl EvidenceCollector<'_> {
             grade: best.grade.unwrap_or(0.0),
         };
         let mut importance = self.importance(&drive)?;
+        if is_of_front {
+            return Ok((drive, importance.into_iter().map(|(_, change)| change).collect()));
+        }
         let is_idle = |change: &Importance| change.loss.is_some_and(|loss| loss < NOTHING);
         let idle: Vec<usize> = (importance.iter())
             .filter(|(_, change)| is_idle(change))

@@ -6,6 +6,7 @@
 //!
 //! Cost: the other workloads, for the baseline and for each trial judged. Mostly that is one.
 
+use super::front::FRONT_MAX;
 use crate::breach::{Breach, Nearest, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
@@ -53,10 +54,12 @@ pub struct Choice {
     pub refused: Vec<Refused>,
 }
 
-/// The most evaluations that [`choose`] asks for, whether they are in memory or not.
+/// The most evaluations that choosing the trial to recommend asks for, whether they are in memory or
+/// not.
 pub fn choice_max(task: &Task, found: &Found) -> u64 {
     let each: usize = validation(task).iter().map(|workload| workload.traces.len()).sum();
-    let judged = found.ranking.iter().take_while(|number| **number != 0).count();
+    let best = found.ranking.iter().take_while(|number| **number != 0).count();
+    let judged = best.max(found.front().len().min(FRONT_MAX));
     // Without a trial to judge the baseline is not measured either.
     if judged == 0 { 0 } else { (each * (judged + 1)) as u64 }
 }

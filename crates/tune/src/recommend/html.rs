@@ -1,6 +1,7 @@
 //! A recommendation as one HTML file with its charts, without references to other files.
 
 use super::sentence::{first_sentence, grade_told};
+use super::terminal::costs;
 use super::text::judgement;
 use super::{Recommendation, SpeedupTable, parameter_lines};
 use ssdtune_report::{self as report, Axis, Bar, BarChart, Chart, Page, Series, Svg};
@@ -32,6 +33,17 @@ pub fn html_page(result: &Recommendation) -> String {
     }
     page.heading("Speedups on the traces of the search").table(&speedups(&result.training));
     page.heading("The best for the target alone").table(&speedups(&result.ignoring_others));
+    if let Some(bill) = &result.bill {
+        page.heading("What the parts cost").table(&costs(bill));
+    }
+    if let Some(front) = &result.front {
+        page.heading("Drives of which none is better in everything");
+        page.paragraph(&format!("{}.", front.sentence()));
+        if let Some(chart) = front.chart() {
+            page.chart(&chart);
+        }
+        page.chart(&front.progress_chart()).table(&front.table());
+    }
     page.heading("What changes").table(&parameters(result));
     page.heading("Why: what the target loses when a change is taken back");
     match result.importance.is_empty() {

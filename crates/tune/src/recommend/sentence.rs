@@ -120,7 +120,7 @@ fn changes(result: &Recommendation) -> String {
 mod tests {
     use super::*;
     use crate::evaluate::CachedEvaluator;
-    use crate::recommend::{Options, recommend};
+    use crate::recommend::{Options, Pick, recommend};
     use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
     use crate::search::{Algorithm, PriorKnowledge};
 
@@ -130,7 +130,7 @@ mod tests {
         settings.budget = budget;
         let found = search(&TASK, &PriorKnowledge::default(), &settings, &formula, 2);
         let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
-        let options = Options { held_out: None, name: "tuned".to_owned() };
+        let options = Options { held_out: None, name: "tuned".to_owned(), pick: Pick::Knee };
         recommend(&TASK, &settings, &found, &cached, &options).unwrap()
     }
 

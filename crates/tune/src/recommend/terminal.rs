@@ -4,6 +4,7 @@ use super::sentence::{first_sentence, grade_told};
 use super::text::judgement;
 use super::{Recommendation, SpeedupTable, WorkloadResult, parameter_lines};
 use crate::grade::Speedup;
+use crate::limits::BillItem;
 use ssdtune_report::{Table, Text};
 
 /// A recommendation as text, without its notes.
@@ -31,6 +32,12 @@ pub fn text(result: &Recommendation) -> Text {
     };
     let target = factors(&alone.target.speedup);
     text.line(format_args!("\nIgnoring the others: target {target}{others}"));
+    if let Some(bill) = &result.bill {
+        text.line("\nWhat the parts cost").table(costs(bill));
+    }
+    if let Some(front) = &result.front {
+        text.line(format_args!("\n{}", front.sentence())).table(front.table());
+    }
     match result.parameters.is_empty() {
         true => text.line("\nNothing better than the baseline was found."),
         false => text
@@ -68,6 +75,20 @@ fn effort(result: &Recommendation, text: &mut Text) {
             report.examples, report.discarded, report.checked, report.wrong
         ));
     }
+}
+
+/// A table of what the parts of the baseline and of the recommended drive cost.
+pub(super) fn costs([was, own]: &[Vec<BillItem>; 2]) -> Table {
+    let mut table = Table::new(["parts", "baseline", "price", "recommended", "price"]);
+    let price = |price: f64| format!("{price:.2}");
+    for (was, own) in was.iter().zip(own) {
+        let amounts = [was.amount.clone(), price(was.price), own.amount.clone(), price(own.price)];
+        table.add_row([was.part.to_owned()].into_iter().chain(amounts));
+    }
+    let [was, own] = [was, own].map(|bill| price(bill.iter().map(|item| item.price).sum()));
+    table.add_row(["together".to_owned(), String::new(), was, String::new(), own]);
+    table.align_right(1..);
+    table
 }
 
 fn factors(speedup: &Speedup) -> String {

@@ -45,6 +45,21 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&recommendation.training));
     let _ =
         writeln!(text, "## Best for the target alone\n\n{}", rows(&recommendation.ignoring_others));
+    if let Some([was, own]) = &recommendation.bill {
+        let _ = writeln!(text, "## What the parts cost\n\n{COSTS}");
+        for (was, own) in was.iter().zip(own) {
+            let (part, before, then) = (was.part, &was.amount, &own.amount);
+            let _ = writeln!(
+                text,
+                "| {part} | {before} | {:.2} | {then} | {:.2} |",
+                was.price, own.price
+            );
+        }
+        text.push('\n');
+    }
+    if let Some(front) = &recommendation.front {
+        let _ = writeln!(text, "## Front\n\n{}.\n\n{}", front.sentence(), front.markdown());
+    }
     let _ =
         writeln!(text, "## Parameters\n\n| parameter | baseline | recommended |\n|---|---|---|");
     for [key, base, new] in parameter_lines(recommendation) {
@@ -60,6 +75,11 @@ pub fn markdown(recommendation: &Recommendation) -> String {
     }
     text
 }
+
+/// The head of a table of parts.
+const COSTS: &str = "\
+| parts | baseline | price | recommended | price |
+|---|---|---|---|---|";
 
 /// The head of a table of workloads.
 const HEAD: &str = "\

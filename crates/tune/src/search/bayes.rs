@@ -29,6 +29,7 @@
 //! trials.
 
 use super::Ended;
+use super::front;
 use super::judge::OnPrefix;
 use super::state::SearchState;
 use super::surrogate::{FitHistory, Predicted, Surrogate};
@@ -64,6 +65,9 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
     unseen::explore(state, &moves, &effects.weak())?;
     let weights = effects.weights();
     let axes = effects.axes_to_jump();
+    if !state.settings.aims.is_empty() {
+        return front::search(state, &moves, &weights, &axes);
+    }
     let (mut fits, mut convergence) = (FitHistory::default(), state.convergence());
     let mut reach: f64 = 0.4;
     for iteration in 1_u64.. {
@@ -162,22 +166,30 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
         let propose = |Change { drive, .. }: &Change| {
             Proposal::new(drive.point.clone(), drive.config.clone(), "sensitivity")
         };
-        let proposals: Vec<Proposal> = tried.iter().map(propose).collect();
+        let mut proposals: Vec<Proposal> = tried.iter().map(propose).collect();
         let answers = state.run_prefix(&proposals)?;
+        note_gains(&mut proposals, &answers);
         for (Change { axis, rank, drive }, answer) in tried.into_iter().zip(&answers) {
             match *answer {
-                Some(OnPrefix { performance, served }) => {
+                Some(OnPrefix { performance, served, .. }) => {
                     effects.all.push(Effect { axis, performance, served, drive });
                 }
                 None => open.extend(half_way(state, axis, rank).map(|rank| (axis, rank))),
             }
         }
         if state.settings.prefix < 1.0 {
-            let performances = answers.iter().map(|own| own.map(|own| own.performance));
+            let performances = answers.iter().map(|own| own.as_ref().map(|own| own.performance));
             state.note_raced(proposals.into_iter().zip(performances).collect());
         }
     }
     Ok(effects)
+}
+
+/// Writes down what the prefix has told of several aims.
+fn note_gains(proposals: &mut [Proposal], answers: &[Option<OnPrefix>]) {
+    for (proposal, answer) in proposals.iter_mut().zip(answers) {
+        proposal.prefix_gains = answer.as_ref().and_then(|own| own.gains.clone());
+    }
 }
 
 /// A change on one axis, with those that the limits ask for besides.
@@ -403,7 +415,8 @@ fn race_to(
     }
     let answers = state.run_prefix(&proposals)?;
     let performances: Vec<Option<f64>> =
-        answers.iter().map(|own| own.map(|own| own.performance)).collect();
+        answers.iter().map(|own| own.as_ref().map(|own| own.performance)).collect();
+    note_gains(&mut proposals, &answers);
     for (proposal, performance) in proposals.iter_mut().zip(&performances) {
         proposal.prefix_performance = *performance;
     }

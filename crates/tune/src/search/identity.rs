@@ -160,6 +160,7 @@ fn add_settings(digester: &mut Digester, settings: &Settings) {
         convergence: _,
         patience: _,
         prefix,
+        aims,
         discard_hopeless,
     } = settings;
     digester
@@ -173,6 +174,7 @@ fn add_settings(digester: &mut Digester, settings: &Settings) {
         .real("exploration", *exploration)
         .real("prefix", *prefix)
         .number("discards hopeless proposals", (*discard_hopeless).into());
+    aims.iter().for_each(|aim| _ = digester.text("aim", aim.name()));
 }
 
 fn add_workload(digester: &mut Digester, workload: &Workload) {
@@ -190,6 +192,7 @@ fn add_workload(digester: &mut Digester, workload: &Workload) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aim::Aim;
     use crate::grade::Weights;
     use crate::limits::Inequality;
     use crate::search::Algorithm;
@@ -240,7 +243,7 @@ mod tests {
         add(identity(&task, &plain, OrderUse::Ignore, "simulator"));
         add(identity(&task, &plain, OrderUse::KeptTogether, "simulator"));
         add(identity(&task, &plain, OrderUse::Follow, "another"));
-        let settings: [fn(&mut Settings); 10] = [
+        let settings: [fn(&mut Settings); 12] = [
             |settings| settings.algorithm = Algorithm::Random,
             |settings| settings.seed += 1,
             |settings| settings.batch += 1,
@@ -250,6 +253,8 @@ mod tests {
             |settings| settings.step_max += 1,
             |settings| settings.exploration += 1.0,
             |settings| settings.prefix /= 2.0,
+            |settings| settings.aims = vec![Aim::Latency, Aim::Price],
+            |settings| settings.aims = vec![Aim::Price, Aim::Latency],
             |settings| settings.discard_hopeless = !settings.discard_hopeless,
         ];
         for change in settings {

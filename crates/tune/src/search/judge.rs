@@ -3,6 +3,7 @@
 //!
 //! It takes no decisions and keeps no record of what it measured.
 
+use crate::aim::Aim;
 use crate::breach::{Breach, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, MeasureError, WindowFigures, WorkloadMeasurement};
@@ -22,12 +23,14 @@ pub struct Baseline {
 }
 
 /// What a drive does on the prefix of the target, beside the baseline.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OnPrefix {
     /// The performance (formula 1).
     pub performance: f64,
     /// The performance with nothing charged for work that was left undone.
     pub served: f64,
+    /// The gain in each aim; `None` where one is not known.
+    pub gains: Option<Vec<f64>>,
 }
 
 /// What a drive achieved on the target.
@@ -39,11 +42,14 @@ pub(super) struct TargetResult {
     pub average_watts: Option<f64>,
     /// The breach of the power budget, if there is one.
     pub over_power: Option<Breach>,
+    /// The gain in each aim; `None` where one is not known.
+    pub gains: Option<Vec<f64>>,
 }
 
 /// Measures drives and compares them with the baseline.
 pub(super) struct Judge<'a> {
     task: &'a Task,
+    aims: &'a [Aim],
     evaluator: &'a CachedEvaluator<'a>,
     baseline: Baseline,
     prefix: Workload,
@@ -52,10 +58,11 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// A judge for a task. The baseline is measured at once. The share `prefix_share` of the
+    /// A judge for a task and the aims of its search. The baseline is measured at once. The share `prefix_share` of the
     /// target's requests is the prefix.
     pub fn new(
         task: &'a Task,
+        aims: &'a [Aim],
         prefix_share: f64,
         evaluator: &'a CachedEvaluator<'a>,
     ) -> Result<Self, TuneError> {
@@ -66,7 +73,7 @@ impl<'a> Judge<'a> {
         let others = measured.split_off(2);
         let (prefix_baseline, target) = (measured.swap_remove(1), measured.swap_remove(0));
         let baseline = Baseline { target, others };
-        Ok(Self { task, evaluator, baseline, prefix, prefix_baseline })
+        Ok(Self { task, aims, evaluator, baseline, prefix, prefix_baseline })
     }
 
     /// The measurements of the baseline.
@@ -102,15 +109,32 @@ impl<'a> Judge<'a> {
         drives: &[&CheckedConfig],
     ) -> Result<Vec<Option<OnPrefix>>, MeasureError> {
         let answers = self.measure(drives, std::slice::from_ref(&self.prefix))?;
-        let result = |answer: Result<WorkloadMeasurement, String>| {
+        let result = |(answer, drive): (Result<WorkloadMeasurement, String>, &&CheckedConfig)| {
             let (own, baseline) = (answer.ok()?, &self.prefix_baseline);
             let performance = |speedup| self.task.weights.performance(&speedup);
             Some(OnPrefix {
                 performance: performance(own.speedup_over(baseline)),
                 served: performance(own.served_speedup_over(baseline)),
+                gains: self.gains(drive, &own, baseline),
             })
         };
-        Ok(answers.into_iter().map(result).collect())
+        Ok(answers.into_iter().zip(drives).map(result).collect())
+    }
+
+    /// The gain of a drive in each aim; `None` without aims, and where one is not known.
+    fn gains(
+        &self,
+        drive: &CheckedConfig,
+        own: &WorkloadMeasurement,
+        baseline: &WorkloadMeasurement,
+    ) -> Option<Vec<f64>> {
+        let Task { base, limits, .. } = self.task;
+        let value = |aim: Aim, config: &CheckedConfig, measured| {
+            aim.value(config, measured, limits.prices.as_ref())
+        };
+        let gain =
+            |aim: &Aim| Some(aim.gain(value(*aim, drive, own)?, value(*aim, base, baseline)?));
+        if self.aims.is_empty() { None } else { self.aims.iter().map(gain).collect() }
     }
 
     /// Whether the target is measured on windows of long traces, so that races can tell what is
@@ -146,7 +170,7 @@ impl<'a> Judge<'a> {
         drives: &[&CheckedConfig],
     ) -> Result<Vec<Result<TargetResult, String>>, MeasureError> {
         let answers = self.measure(drives, std::slice::from_ref(&self.task.target))?;
-        let result = |measured: WorkloadMeasurement| {
+        let result = |(measured, drive): (WorkloadMeasurement, &&CheckedConfig)| {
             let speedup = measured.speedup_over(&self.baseline.target);
             let average_watts = measured.average_watts();
             TargetResult {
@@ -155,9 +179,11 @@ impl<'a> Judge<'a> {
                 average_watts,
                 over_power: average_watts
                     .and_then(|watts| self.task.over_power(TraceSet::Search, watts)),
+                gains: self.gains(drive, &measured, &self.baseline.target),
             }
         };
-        Ok(answers.into_iter().map(|answer| answer.map(result)).collect())
+        let pairs = answers.into_iter().zip(drives);
+        Ok(pairs.map(|(answer, drive)| answer.map(|own| result((own, drive)))).collect())
     }
 
     /// The speedups of each drive on the other workloads, or why it cannot serve one of them.

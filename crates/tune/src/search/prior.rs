@@ -32,6 +32,19 @@ pub struct PriorKnowledge {
     pub examples: Vec<TrainingExample>,
 }
 
+impl PriorKnowledge {
+    /// What is known, in words, of a target of this category.
+    pub fn told(&self, category: Option<&str>) -> String {
+        format!(
+            "category {}, {} configurations known (measured and judged like any proposal), {} \
+             parameters in tuning order",
+            category.unwrap_or("none"),
+            self.seeds.len(),
+            self.order.0.len()
+        )
+    }
+}
+
 /// How [`begin`] looks for prior knowledge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BeginOptions {

@@ -14,12 +14,24 @@ pub struct Progress {
     pub best_grade: Option<f64>,
     /// Speedup of the target in the best trial so far; that of the baseline while there is none.
     pub best_target: Speedup,
+    /// The hypervolume of the front so far; `None` of a search without aims.
+    pub hypervolume: Option<f64>,
+}
+
+impl Progress {
+    /// The number that the search makes greater: the best grade, or the hypervolume.
+    pub fn reached(&self) -> Option<f64> {
+        self.hypervolume.or(self.best_grade)
+    }
 }
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { spent, budget, best_grade, best_target } = self;
+        let Self { spent, budget, best_grade, best_target, hypervolume } = self;
         write!(f, "{spent:.1} of {budget} evaluations, ")?;
+        if let Some(volume) = hypervolume {
+            write!(f, "hypervolume {volume:.4}, ")?;
+        }
         let Speedup { latency, throughput } = best_target;
         match best_grade {
             Some(grade) => write!(
@@ -63,7 +75,8 @@ mod tests {
         let mut pace = Pace::default();
         let mut left = |elapsed, spent, run| {
             let best_target = Speedup { latency: 1.0, throughput: 1.0 };
-            let progress = Progress { spent, budget: 20.0, best_grade: None, best_target };
+            let progress =
+                Progress { spent, budget: 20.0, best_grade: None, best_target, hypervolume: None };
             pace.seconds_left(elapsed, &progress, run)
         };
         // A resumed search finds ten evaluations in a second, then runs one in three seconds.

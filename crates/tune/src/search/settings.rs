@@ -1,5 +1,6 @@
 //! How a search looks for a better drive.
 
+use crate::aim::Aim;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -82,6 +83,11 @@ pub struct Settings {
     /// The share of the target's requests on which candidates race before they run in full, above 0
     /// and up to 1 ([`Algorithm::Bayes`] only). With 1 there are no races.
     pub prefix: f64,
+    /// What drives are to be good at, where that is more than one thing: the search then looks for
+    /// drives of which none is better in everything ([`Algorithm::Bayes`] only). Empty: it looks
+    /// for the best grade.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aims: Vec<Aim>,
     /// Whether proposals that are predicted to be hopeless are discarded before they are simulated.
     #[serde(rename = "screen")]
     pub discard_hopeless: bool,
@@ -99,6 +105,23 @@ pub enum OrderUse {
     Ignore,
 }
 
+impl Settings {
+    /// Whether the settings go together.
+    ///
+    /// # Errors
+    /// A text that says which do not.
+    pub fn check(&self) -> Result<(), String> {
+        let twice = (1..).zip(&self.aims).find(|(next, aim)| self.aims[*next..].contains(aim));
+        match (self.aims.len(), twice) {
+            (0, _) => Ok(()),
+            (1, _) => Err("--aim: write two or more; for one of them see whatif".to_owned()),
+            (_, Some((_, aim))) => Err(format!("--aim: {aim} is there twice")),
+            _ if self.algorithm == Algorithm::Bayes => Ok(()),
+            _ => Err(format!("--aim: {} knows the grade alone; use bayes", self.algorithm)),
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -114,6 +137,7 @@ impl Default for Settings {
             convergence: 0.01,
             patience: 15,
             prefix: 0.1,
+            aims: Vec::new(),
             discard_hopeless: false,
         }
     }

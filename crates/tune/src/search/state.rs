@@ -1,6 +1,7 @@
 //! The state of a search. Algorithms hand proposals to it, and read trials and budget from it.
 
-use super::censor::censor;
+use super::censor::{censor, censor_what_is_beaten};
+use super::front;
 use super::hopeless::HopelessFilter;
 use super::judge::{Judge, OnPrefix, TargetResult};
 use super::log::TrialLog;
@@ -55,7 +56,7 @@ impl<'a> SearchState<'a> {
             let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
             return Err(TuneError::Limits(all.join("; ")));
         }
-        let judge = Judge::new(task, settings.prefix, evaluator)?;
+        let judge = Judge::new(task, &settings.aims, settings.prefix, evaluator)?;
         let filter = || HopelessFilter::new(task, settings, &prior.examples);
         let mut state = Self {
             task,
@@ -82,6 +83,7 @@ impl<'a> SearchState<'a> {
             target: Some(NONE),
             performance: Some(0.0),
             others: Some(vec![NONE; self.task.others.len()]),
+            gains: (!self.settings.aims.is_empty()).then(|| vec![0.0; self.settings.aims.len()]),
             grade: Some(0.0),
             average_watts,
             breaches: over_power.into_iter().collect(),
@@ -146,7 +148,8 @@ impl<'a> SearchState<'a> {
         self.budget.spend(self.settings.prefix * proposals.len() as f64);
         if let Some(filter) = &mut self.filter {
             let pairs = drives.iter().zip(&answers);
-            let known = pairs.filter_map(|(drive, own)| Some((&***drive, (*own)?.performance)));
+            let known =
+                pairs.filter_map(|(drive, own)| Some((&***drive, own.as_ref()?.performance)));
             filter.learn(self.task, self.judge.prefix(), known);
         }
         Ok(answers)
@@ -224,7 +227,10 @@ impl<'a> SearchState<'a> {
         let checks: Vec<Option<f64>> =
             proposals.iter().map(|proposal| proposal.predicted_below).collect();
         let mut trials = self.run_target(proposals)?;
-        censor(&mut trials, self.task, self.settings.algorithm, &self.log);
+        match self.settings.aims.is_empty() {
+            true => censor(&mut trials, self.task, self.settings.algorithm, &self.log),
+            false => censor_what_is_beaten(&mut trials, &self.log),
+        }
         self.run_others(&mut trials)?;
         if let Some(filter) = &mut self.filter {
             let known =
@@ -247,13 +253,14 @@ impl<'a> SearchState<'a> {
         self.budget.spend(proposals.len() as f64);
         let trial = |(proposal, answer): (Proposal, Result<TargetResult, String>)| match answer {
             Err(reason) => proposal.into_trial(Verdict::Unfit(reason)),
-            Ok(TargetResult { speedup, performance, average_watts, over_power }) => {
+            Ok(TargetResult { speedup, performance, average_watts, over_power, gains }) => {
                 let is_over = over_power.is_some();
                 let verdict = if is_over { Verdict::OverPower } else { Verdict::Graded };
                 Trial {
                     target: Some(speedup),
                     performance: Some(performance),
                     average_watts,
+                    gains,
                     breaches: over_power.into_iter().collect(),
                     ..proposal.into_trial(verdict)
                 }
@@ -296,6 +303,8 @@ impl<'a> SearchState<'a> {
             budget: self.budget.limit(),
             best_grade: best.and_then(|best| best.grade),
             best_target: best.and_then(|best| best.target).unwrap_or(NONE),
+            hypervolume: (!self.settings.aims.is_empty())
+                .then(|| front::volume_of(self.log.trials())),
         };
         if let Some(trial) = self.log.trials().last() {
             (self.tell)(trial, &progress);

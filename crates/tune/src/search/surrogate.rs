@@ -75,7 +75,7 @@ pub(super) struct Predicted {
 }
 
 /// The weight of each encoded column, from the weight of each axis.
-fn columns(task: &Task, weights: &[f64]) -> Vec<f64> {
+pub(super) fn columns(task: &Task, weights: &[f64]) -> Vec<f64> {
     let each = task.space.widths().zip(weights);
     each.flat_map(|(width, weight)| std::iter::repeat_n(*weight, width)).collect()
 }
@@ -167,7 +167,7 @@ fn failed(error: impl std::fmt::Display) -> TuneError {
 }
 
 /// The row of numbers that the Gaussian processes get for a point.
-fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
+pub(super) fn row(task: &Task, columns: &[f64], point: &Point, is_full: bool) -> Vec<f64> {
     let mut row = task.space.encode(point);
     row.iter_mut().zip(columns).for_each(|(cell, weight)| *cell *= weight);
     row.push(if is_full { FIDELITY_WEIGHT } else { 0.0 });
@@ -200,7 +200,7 @@ fn broken(
 }
 
 /// Fits one Gaussian process; `None` with fewer than three observations.
-fn fit(
+pub(super) fn fit(
     rows: &[(Vec<f64>, f64)],
     random_starts: usize,
     last: &mut Option<Hyperparameters>,

@@ -281,7 +281,11 @@ fn validation_traces_judge_the_result_and_no_proposal_learns_from_them() {
             let choice = recommend::choose(&task, &found, &cached).unwrap();
             let asked = cached.counts().answered - before.answered;
             assert!(asked <= recommend::choice_max(&task, &found), "{algorithm}: {asked}");
-            let options = recommend::Options { held_out: None, name: "best".to_owned() };
+            let options = recommend::Options {
+                held_out: None,
+                name: "best".to_owned(),
+                pick: recommend::Pick::Knee,
+            };
             let told = recommend::recommend(&task, &settings, &found, &cached, &options).unwrap();
             (found, choice, told)
         };

@@ -16,6 +16,8 @@ pub(super) struct Proposal {
     pub origin: &'static str,
     /// The performance (formula 1) on the prefix of the target; `None` until that was run.
     pub prefix_performance: Option<f64>,
+    /// The gains in the aims of the search on the prefix; `None` until that was run.
+    pub prefix_gains: Option<Vec<f64>>,
     /// The grade that the drive is predicted not to reach, if it runs only to check that
     /// prediction.
     pub predicted_below: Option<f64>,
@@ -24,7 +26,8 @@ pub(super) struct Proposal {
 impl Proposal {
     /// A proposal that was not run yet.
     pub fn new(point: Point, config: CheckedConfig, origin: &'static str) -> Self {
-        Self { point, config, origin, prefix_performance: None, predicted_below: None }
+        let (prefix_performance, prefix_gains, predicted_below) = (None, None, None);
+        Self { point, config, origin, prefix_performance, prefix_gains, predicted_below }
     }
 
     /// The trial of a proposal that was not measured in full.
@@ -36,11 +39,13 @@ impl Proposal {
             config: self.config,
             verdict,
             prefix_performance: self.prefix_performance,
+            prefix_gains: self.prefix_gains,
             target: None,
             performance: None,
             others: None,
             grade: None,
             average_watts: None,
+            gains: None,
             breaches: Vec::new(),
             bound: None,
         }
@@ -98,6 +103,13 @@ pub struct Trial {
     pub grade: Option<f64>,
     /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
+    /// The gain in each aim of the search, on the target: the logarithm of how many times better
+    /// than the baseline. `None` without aims, and where one is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gains: Option<Vec<f64>>,
+    /// The same on the prefix of the target.
+    #[serde(skip)]
+    pub prefix_gains: Option<Vec<f64>>,
     /// The limits that the drive breaks, as far as it was measured.
     pub breaches: Vec<Breach>,
     /// The highest likely grade of a proposal that was discarded as hopeless; otherwise `None`.

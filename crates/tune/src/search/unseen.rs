@@ -62,7 +62,7 @@ pub(super) fn explore(
 #[cfg(test)]
 mod tests {
     use crate::evaluate::{CachedEvaluator, EvaluationError, Evaluator, Job, Measurement};
-    use crate::recommend::{Options, recommend};
+    use crate::recommend::{Options, Pick, recommend};
     use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
     use crate::search::{Algorithm, Found, PriorKnowledge};
     use ssdtune_experiment::Preparation;
@@ -118,7 +118,7 @@ mod tests {
         let notes = |evaluator: &dyn Evaluator| {
             let found = found(evaluator, 0);
             let cached = CachedEvaluator::new(evaluator, None, &GO_ON, &|_| {});
-            let options = Options { held_out: None, name: "tuned".to_owned() };
+            let options = Options { held_out: None, name: "tuned".to_owned(), pick: Pick::Knee };
             let settings = settings(Algorithm::Bayes, 0);
             let result = recommend(&TASK, &settings, &found, &cached, &options).unwrap();
             let first = result.importance.first().unwrap();

@@ -46,6 +46,18 @@ pub struct SetOptions {
     pub sampled: Option<Sampling>,
 }
 
+/// Reads the depth of a workload's closed loop, as in `websearch=256`.
+///
+/// # Errors
+/// A text that says what would be legal.
+pub fn parse_depth(text: &str) -> Result<(String, u32), String> {
+    let parsed = text.split_once('=').and_then(|(name, depth)| {
+        let depth = depth.parse().ok().filter(|depth| (1..=65_536).contains(depth))?;
+        Some((name.to_owned(), depth))
+    });
+    parsed.ok_or_else(|| "write WORKLOAD=N with N from 1 to 65536".to_owned())
+}
+
 impl WorkloadSet {
     /// Reads or generates the workloads with these names ([`NamedWorkload::parse`]). Names in
     /// `others` may be lists with commas; each workload is taken once, and the target not again.

@@ -1,0 +1,355 @@
+//! The drives of a search with several aims: of none of them another is better in everything.
+//!
+//! Each is judged on validation traces as a recommendation is, and those that hurt other workloads
+//! are left out. One of the others is the answer, by what the user picks it for.
+
+use super::choice::{HarmMeter, Refused};
+use crate::aim::Aim;
+use crate::error::TuneError;
+use crate::evaluate::CachedEvaluator;
+use crate::grade::Speedup;
+use crate::limits::PriceLimit;
+use crate::pareto;
+use crate::search::{Found, REFERENCE, Settings, Trial};
+use crate::task::Task;
+use serde::Serialize;
+use ssdtune_model::document;
+use ssdtune_report::{self as report, Axis, Chart, Series, Svg, Table};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most drives of a front that are written down. Of more, those go first that add least to the
+/// hypervolume.
+pub const FRONT_MAX: usize = 20;
+
+/// The name of the file of a drive of the front, by its place from 1.
+pub fn front_file(place: usize) -> String {
+    format!("front-{place:02}.toml")
+}
+
+/// Which drive of a front is the answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pick {
+    /// That with the greatest sum of gains, each as a share of the greatest on the front: what is
+    /// given up from there in one aim brings less in another.
+    Knee,
+    /// The one with the best grade below a price.
+    Below(PriceLimit),
+    /// The cheapest one that has this speedup of latency.
+    Reaches(f64),
+}
+
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Knee => f.write_str("the knee of the front"),
+            Self::Below(PriceLimit::Price(price)) => write!(f, "the best for a price of {price}"),
+            Self::Below(PriceLimit::TimesBaseline(times)) => {
+                write!(f, "the best for {times} times the baseline's price")
+            }
+            Self::Reaches(factor) => write!(f, "the cheapest with {factor}x the speed by latency"),
+        }
+    }
+}
+
+impl FromStr for Pick {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factor = |text: &str| -> Option<f64> {
+            let read = text.strip_suffix('x').unwrap_or(text).parse().ok()?;
+            (0.0..=1e6).contains(&read).then_some(read)
+        };
+        let read = match text.split_once('=') {
+            None if text == "knee" => Some(Self::Knee),
+            Some(("price", limit)) => return limit.parse().map(Self::Below),
+            Some(("latency", wanted)) => factor(wanted).map(Self::Reaches),
+            _ => None,
+        };
+        read.ok_or_else(|| "write knee, price=120, price=1.2x or latency=2x".to_owned())
+    }
+}
+
+/// The drives of a front. Field names are part of the result document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Front {
+    /// The aims, with the baseline's figures.
+    pub aims: Vec<FrontAim>,
+    /// The drives, the best of the first aim first.
+    pub points: Vec<FrontPoint>,
+    /// The volume of all that is better than half as good as the baseline in every aim and no better
+    /// than one of the drives, in logarithms.
+    pub hypervolume: f64,
+    /// The hypervolume of all trials, after each of them.
+    pub progress: Vec<f64>,
+    /// What the recommended drive was picked for, and whether one reached that.
+    pub picked: String,
+}
+
+/// An aim of a search.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrontAim {
+    /// The aim.
+    pub aim: Aim,
+    /// The unit of the figures.
+    pub unit: &'static str,
+    /// Whether more of it is better.
+    pub grows: bool,
+    /// The baseline's figure.
+    pub baseline: f64,
+}
+
+/// A drive of a front.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrontPoint {
+    /// The number of the trial.
+    pub number: usize,
+    /// Its figure in each aim, in the aim's unit.
+    pub values: Vec<f64>,
+    /// Its gain in each aim: the logarithm of how many times better than the baseline.
+    pub gains: Vec<f64>,
+    /// The speedup on the target.
+    pub target: Speedup,
+    /// The drive, as TOML.
+    pub toml: String,
+}
+
+/// A front, the trial that was picked of it, and the trials that were left out.
+pub(super) struct Picked {
+    pub front: Front,
+    pub number: usize,
+    pub refused: Vec<Refused>,
+}
+
+/// Judges the drives of a front, and picks one.
+///
+/// # Errors
+/// No trial keeps every limit, the evaluator or AutoDB fails, or the caller asked to stop.
+pub(super) fn pick(
+    task: &Task,
+    settings: &Settings,
+    found: &Found,
+    pick: Pick,
+    evaluator: &CachedEvaluator,
+) -> Result<Picked, TuneError> {
+    let mut validator = HarmMeter::on_validation(task, evaluator);
+    let (mut kept, mut refused) = (Vec::new(), Vec::new());
+    for number in thinned(found) {
+        let trial = &found.trials[number];
+        let breaches = if number == 0 { Vec::new() } else { validator.breaches(&trial.config)? };
+        match breaches.is_empty() {
+            true => kept.push(trial),
+            false => refused.extend(Refused::new(trial, breaches)),
+        }
+    }
+    let (order, is_reached) = by_preference(task, &kept, pick);
+    let Some(&number) = order.first() else {
+        return Err(Box::new(found.nothing_kept(None)).into());
+    };
+    let picked = match is_reached {
+        true => pick.to_string(),
+        false => format!("{pick}: no drive of the front is, and this one comes nearest"),
+    };
+    let front = document(task, settings, found, kept, picked);
+    Ok(Picked { front, number, refused })
+}
+
+fn gains(trial: &Trial) -> &[f64] {
+    trial.gains.as_deref().unwrap_or_default()
+}
+
+/// The front, without those that add least if there are too many.
+fn thinned(found: &Found) -> Vec<usize> {
+    let mut front = found.front();
+    while front.len() > FRONT_MAX {
+        let all: Vec<Vec<f64>> =
+            front.iter().map(|number| gains(&found.trials[*number]).to_vec()).collect();
+        let reference = vec![REFERENCE; all[0].len()];
+        let adds = |index: usize| {
+            let mut others = all.clone();
+            let own = others.remove(index);
+            pareto::added(&own, &others, &reference)
+        };
+        let least = (0..front.len()).min_by(|a, b| adds(*a).total_cmp(&adds(*b)));
+        front.remove(least.unwrap_or(0));
+    }
+    front
+}
+
+/// Numbers of trials, the one to pick first, and whether it is what it is picked for.
+fn by_preference(task: &Task, kept: &[&Trial], pick: Pick) -> (Vec<usize>, bool) {
+    let prices = task.limits.prices.as_ref();
+    let price = |trial: &Trial| prices.map_or(0.0, |prices| prices.of(&trial.config));
+    let latency = |trial: &Trial| trial.target.map_or(0.0, |target| target.latency);
+    let greatest =
+        |aim: usize| kept.iter().map(|trial| gains(trial)[aim]).fold(f64::MIN_POSITIVE, f64::max);
+    let shares = |trial: &Trial| -> f64 {
+        gains(trial).iter().enumerate().map(|(aim, gain)| gain / greatest(aim)).sum()
+    };
+    // The first of each pair says whether the trial is what is asked for; then more is better.
+    let value = |trial: &Trial| match pick {
+        Pick::Knee => (true, shares(trial)),
+        Pick::Below(limit) => {
+            let most = limit.over(prices.map_or(0.0, |prices| prices.of(&task.base)));
+            match price(trial) <= most {
+                true => (true, trial.grade.unwrap_or(f64::NEG_INFINITY)),
+                false => (false, -price(trial)),
+            }
+        }
+        Pick::Reaches(wanted) => match latency(trial) >= wanted {
+            true => (true, -price(trial)),
+            false => (false, latency(trial)),
+        },
+    };
+    let mut order: Vec<_> = kept.iter().map(|trial| (value(trial), trial.number)).collect();
+    order.sort_by(|a, b| b.0.0.cmp(&a.0.0).then(b.0.1.total_cmp(&a.0.1)).then(a.1.cmp(&b.1)));
+    let is_reached = order.first().is_some_and(|((reached, _), _)| *reached);
+    (order.into_iter().map(|(_, number)| number).collect(), is_reached)
+}
+
+fn document(
+    task: &Task,
+    settings: &Settings,
+    found: &Found,
+    mut kept: Vec<&Trial>,
+    picked: String,
+) -> Front {
+    let baseline = |aim: Aim| {
+        aim.value(&task.base, &found.baseline.target, task.limits.prices.as_ref())
+            .unwrap_or(f64::NAN)
+    };
+    let aims: Vec<FrontAim> = (settings.aims.iter())
+        .map(|&aim| {
+            let (unit, scale) = aim.unit();
+            FrontAim { aim, unit, grows: aim.grows(), baseline: baseline(aim) / scale }
+        })
+        .collect();
+    kept.sort_by(|a, b| gains(b)[0].total_cmp(&gains(a)[0]).then(a.number.cmp(&b.number)));
+    let point = |trial: &&Trial| {
+        let value = |(aim, gain): (&FrontAim, &f64)| {
+            aim.baseline * if aim.grows { gain.exp() } else { (-gain).exp() }
+        };
+        FrontPoint {
+            number: trial.number,
+            values: aims.iter().zip(gains(trial)).map(value).collect(),
+            gains: gains(trial).to_vec(),
+            target: trial.target.unwrap_or(Speedup { latency: 1.0, throughput: 1.0 }),
+            toml: document::write(&trial.config),
+        }
+    };
+    let points: Vec<FrontPoint> = kept.iter().map(point).collect();
+    let all: Vec<Vec<f64>> = points.iter().map(|point| point.gains.clone()).collect();
+    let hypervolume = pareto::hypervolume(&all, &vec![REFERENCE; aims.len()]);
+    Front { aims, points, hypervolume, progress: found.hypervolumes(), picked }
+}
+
+impl Front {
+    fn column(aim: &FrontAim) -> String {
+        match aim.unit {
+            "" => aim.aim.to_string(),
+            unit => format!("{}, {unit}", aim.aim),
+        }
+    }
+
+    /// The rows of a table: the heads, the baseline, then each drive.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let head = ["drive".to_owned()].into_iter().chain(self.aims.iter().map(Self::column));
+        let base = self.aims.iter().map(|aim| figure(aim.baseline));
+        let mut rows =
+            vec![head.collect(), std::iter::once("baseline".to_owned()).chain(base).collect()];
+        for (place, point) in (1..).zip(&self.points) {
+            let name = format!("front-{place:02} (trial {})", point.number);
+            let cells = point.values.iter().zip(&point.gains);
+            let cells =
+                cells.map(|(value, gain)| format!("{} ({:.2}x)", figure(*value), gain.exp()));
+            rows.push(std::iter::once(name).chain(cells).collect());
+        }
+        rows
+    }
+
+    /// The front as a table for terminals.
+    pub(super) fn table(&self) -> Table {
+        let mut rows = self.rows().into_iter();
+        let mut table = Table::new(rows.next().unwrap_or_default());
+        table.align_right(1..);
+        rows.for_each(|row| _ = table.add_row(row));
+        table
+    }
+
+    /// The front as a table in Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (place, row) in self.rows().iter().enumerate() {
+            text += &format!("| {} |\n", row.join(" | "));
+            if place == 0 {
+                text += &format!("|{}\n", "---|".repeat(row.len()));
+            }
+        }
+        text
+    }
+
+    /// The front in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        let names: Vec<&str> = self.aims.iter().map(|aim| aim.aim.name()).collect();
+        format!(
+            "{} drives of which none is better in all of {} (factors: times better than the \
+             baseline; hypervolume {:.3}); recommended is {}",
+            self.points.len(),
+            names.join(", "),
+            self.hypervolume,
+            self.picked
+        )
+    }
+
+    /// The front by its first two aims, with the baseline.
+    pub(super) fn chart(&self) -> Option<Svg> {
+        let [first, second, ..] = self.aims.as_slice() else { return None };
+        let axis = |aim: &FrontAim| match aim.unit {
+            "" => Axis::new(aim.aim.name()),
+            unit => Axis::new(aim.aim.name()).in_unit(unit),
+        };
+        let title = format!("The front by {} and {}", first.aim, second.aim);
+        let mut chart = Chart::new(title, axis(first), axis(second));
+        chart.add(Series::crosses([(first.baseline, second.baseline)]).named("baseline"));
+        let drives = self.points.iter().map(|point| (point.values[0], point.values[1]));
+        chart.add(Series::dots(drives).coloured(1).named("drives of the front"));
+        Some(chart.to_svg())
+    }
+
+    /// The course of the hypervolume over the trials.
+    pub(super) fn progress_chart(&self) -> report::Svg {
+        let (x, y) = (Axis::new("trials"), Axis::new("hypervolume"));
+        let mut chart = Chart::new("Hypervolume after each trial", x, y);
+        let steps = self.progress.iter().enumerate();
+        chart.add(Series::steps(steps.map(|(trial, volume)| (trial as f64, *volume))));
+        chart.to_svg()
+    }
+}
+
+/// A figure with about four digits.
+fn figure(value: f64) -> String {
+    let digits = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 4) as usize;
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picks_are_read_and_said() {
+        let read = |text: &str| text.parse::<Pick>();
+        assert_eq!(read("knee"), Ok(Pick::Knee));
+        assert_eq!(read("latency=2x"), Ok(Pick::Reaches(2.0)));
+        assert_eq!(read("price=1.2x"), Ok(Pick::Below(PriceLimit::TimesBaseline(1.2))));
+        assert_eq!(read("price=90").unwrap().to_string(), "the best for a price of 90");
+        for wrong in ["", "knees", "price", "price=", "latency=fast", "latency=-1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn figures_have_about_four_digits() {
+        assert_eq!([1234.5, 12.345, 0.5, 0.001].map(figure), ["1234", "12.35", "0.5000", "0.0010"]);
+    }
+}

@@ -1,0 +1,232 @@
+//! A search with several aims: it looks for drives of which none is better in everything.
+//!
+//! It begins as the default algorithm does, with sensitivity runs and combinations. Then each aim
+//! gets a Gaussian process of its own over all trials; the price of a drive is known without one.
+//! Candidates near the drives of the front are predicted, and those run in full that would add most
+//! to the hypervolume if each aim turned out a standard deviation better than expected (SMS-EGO:
+//! Ponweiser, Wagner, Biermann, Vincze, PPSN 2008). Within a batch, a chosen drive counts as if it
+//! performed as predicted, so that the next one lies elsewhere.
+//!
+//! Cost: a fit for each aim and some hundred predictions for a batch, a tenth of a second at 100
+//! trials.
+
+use super::Ended;
+use super::state::SearchState;
+use super::surrogate::{FitHistory, Surrogate, columns, fit, row};
+use super::trial::{Proposal, Trial, Verdict};
+use crate::aim::Aim;
+use crate::error::TuneError;
+use crate::limits::Feasible;
+use crate::moves::Moves;
+use crate::pareto;
+use crate::random::stream;
+use crate::space::Point;
+use ndarray::Array2;
+use ssdtune_learn::gp::Hyperparameters;
+use std::collections::BTreeMap;
+
+/// The reference of the hypervolume: half as good as the baseline in everything.
+pub const REFERENCE: f64 = -std::f64::consts::LN_2;
+
+/// The number of candidates predicted for one batch.
+const CANDIDATES: u64 = 300;
+/// Standard deviations by which a prediction is taken to be better than expected.
+const OPTIMISM: f64 = 1.0;
+/// A growth of the hypervolume by less than this share counts as none.
+const GROWTH_MIN: f64 = 0.01;
+
+/// The gains of a trial that keeps every limit; `None` of any other.
+fn kept_gains(trial: &Trial) -> Option<&Vec<f64>> {
+    trial.gains.as_ref().filter(|_| trial.verdict == Verdict::Graded)
+}
+
+/// Numbers of the trials of which none is better in everything, in the order of their numbers.
+pub(super) fn front_of(trials: &[Trial]) -> Vec<usize> {
+    let kept: Vec<&Trial> = trials.iter().filter(|trial| kept_gains(trial).is_some()).collect();
+    let gains: Vec<Vec<f64>> = kept.iter().filter_map(|trial| kept_gains(trial)).cloned().collect();
+    pareto::front(&gains).into_iter().map(|index| kept[index].number).collect()
+}
+
+/// The hypervolume of trials.
+pub(super) fn volume_of(trials: &[Trial]) -> f64 {
+    let gains = gains_of(trials, &front_of(trials));
+    gains.first().map_or(0.0, |first| pareto::hypervolume(&gains, &vec![REFERENCE; first.len()]))
+}
+
+fn gains_of(trials: &[Trial], numbers: &[usize]) -> Vec<Vec<f64>> {
+    numbers.iter().filter_map(|number| kept_gains(&trials[*number])).cloned().collect()
+}
+
+/// Whether some trial is at least as good in everything.
+pub(super) fn is_beaten(gains: &[f64], trials: &[Trial]) -> bool {
+    trials.iter().filter_map(kept_gains).any(|other| pareto::dominates(other, gains))
+}
+
+/// Goes on with a search whose trials so far are in `state`. `weights` has one number for each
+/// axis, and `axes` are those to draw jumps from.
+pub(super) fn search(
+    state: &mut SearchState,
+    moves: &Moves,
+    weights: &[f64],
+    axes: &[usize],
+) -> Result<Ended, TuneError> {
+    let mut models = Models::default();
+    let (mut volume, mut since) = (volume_of(state.log.trials()), state.budget.spent());
+    let mut reach: f64 = 0.4;
+    for iteration in 1_u64.. {
+        if state.budget.is_spent() {
+            return Ok(Ended::Budget);
+        }
+        if state.budget.spent() - since >= state.settings.patience as f64 {
+            return Ok(Ended::Converged);
+        }
+        let candidates = candidates(state, moves, axes, reach, iteration);
+        if candidates.is_empty() {
+            return Ok(Ended::Exhausted);
+        }
+        let chosen = models.choose(state, weights, candidates)?;
+        state.run_in_full(chosen)?;
+        let now = volume_of(state.log.trials());
+        let grew = now > volume * (1.0 + GROWTH_MIN);
+        reach = if grew { (reach * 1.5).min(1.0) } else { (reach * 0.75).max(0.08) };
+        if grew {
+            (volume, since) = (now, state.budget.spent());
+        }
+    }
+    Ok(Ended::Budget)
+}
+
+/// Drives near those of the front that are not among the trials yet. Every eighth is drawn from the
+/// whole space.
+fn candidates(
+    state: &SearchState,
+    moves: &Moves,
+    axes: &[usize],
+    reach: f64,
+    iteration: u64,
+) -> Vec<Feasible> {
+    let trials = state.log.trials();
+    let mut roots = front_of(trials);
+    if roots.is_empty() {
+        roots = state.log.roots();
+    }
+    let mut all: BTreeMap<Point, Feasible> = BTreeMap::new();
+    for slot in 0..CANDIDATES {
+        let mut rng = stream(state.settings.seed, iteration, slot);
+        let root = &trials[roots[slot as usize % roots.len()]].point;
+        let found = match slot % 8 {
+            7 => moves.anywhere(&mut rng),
+            _ => moves.jump(root, axes, reach, &mut rng),
+        };
+        if let Some(found) = found.filter(|found| state.log.is_new(&found.point)) {
+            all.entry(found.point.clone()).or_insert(found);
+        }
+    }
+    all.into_values().collect()
+}
+
+/// Models of the aims and of the limits, and the parameters from which the next fits start.
+#[derive(Default)]
+struct Models {
+    aims: Vec<Option<Hyperparameters>>,
+    limits: FitHistory,
+}
+
+/// A predicted gain: its mean and its standard deviation.
+type Gain = (f64, f64);
+
+impl Models {
+    /// Chooses the drives that run in full.
+    fn choose(
+        &mut self,
+        state: &SearchState,
+        weights: &[f64],
+        mut candidates: Vec<Feasible>,
+    ) -> Result<Vec<Proposal>, TuneError> {
+        let aims = &state.settings.aims;
+        let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
+        let mut predicted = self.gains(state, weights, &candidates)?;
+        let model = Surrogate::fit(state.task, state.log.trials(), weights, &mut self.limits)?;
+        let limits = model.predict(state.task, &points)?;
+        let mut excess: Vec<f64> = limits.iter().map(|own| own.excess.max(0.0)).collect();
+        let trials = state.log.trials();
+        let mut front = gains_of(trials, &front_of(trials));
+        let reference = vec![REFERENCE; aims.len()];
+        let mut chosen = Vec::new();
+        let most = state.settings.batch.max(1).min(state.budget.affords(1.0));
+        while chosen.len() < most && !candidates.is_empty() {
+            let value = |index: usize| {
+                let hoped: Vec<f64> =
+                    predicted[index].iter().map(|(mean, sd)| mean + OPTIMISM * sd).collect();
+                let adds = pareto::added(&hoped, &front, &reference);
+                // Where none would add anything, the nearest to the front is tried.
+                let short = front.iter().map(|point| shortfall(&hoped, point));
+                (-excess[index], adds, -short.fold(0.0, f64::max))
+            };
+            let values: Vec<_> = (0..candidates.len()).map(value).collect();
+            // Reversed, because `max_by` returns the last of equals, and the first is wanted.
+            let best = (0..values.len()).rev().max_by(|a, b| {
+                let (a, b) = (values[*a], values[*b]);
+                a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+            });
+            let Some(index) = best else { break };
+            let gains = predicted.remove(index);
+            excess.remove(index);
+            front.push(gains.iter().map(|(mean, _)| *mean).collect());
+            let found = candidates.remove(index);
+            chosen.push(Proposal::new(found.point, found.config, "front"));
+        }
+        Ok(chosen)
+    }
+
+    /// The predicted gains of candidates, one for each aim.
+    fn gains(
+        &mut self,
+        state: &SearchState,
+        weights: &[f64],
+        candidates: &[Feasible],
+    ) -> Result<Vec<Vec<Gain>>, TuneError> {
+        let (task, aims) = (state.task, &state.settings.aims);
+        self.aims.resize(aims.len(), None);
+        let columns = columns(task, weights);
+        let cells = candidates.iter().flat_map(|found| row(task, &columns, &found.point, true));
+        let failed = |error: &dyn std::fmt::Display| TuneError::Surrogate(error.to_string());
+        let x = Array2::from_shape_vec((candidates.len(), columns.len() + 1), cells.collect())
+            .map_err(|error| failed(&error))?;
+        let mut all = vec![Vec::with_capacity(aims.len()); candidates.len()];
+        for (nth, (aim, last)) in aims.iter().zip(&mut self.aims).enumerate() {
+            if let (Aim::Price, Some(prices)) = (aim, &task.limits.prices) {
+                let base = prices.of(&task.base);
+                for (found, gains) in candidates.iter().zip(&mut all) {
+                    gains.push((aim.gain(prices.of(&found.config), base), 0.0));
+                }
+                continue;
+            }
+            let known = state.log.trials().iter().filter_map(|trial| {
+                let (gains, is_full) = match (&trial.gains, &trial.prefix_gains) {
+                    (Some(gains), _) => (gains, true),
+                    (None, Some(gains)) => (gains, false),
+                    (None, None) => return None,
+                };
+                Some((row(task, &columns, &trial.point, is_full), gains[nth]))
+            });
+            let model = fit(&known.collect::<Vec<_>>(), 0, last)?;
+            match model {
+                Some(model) => {
+                    let told = model.predict(x.view()).map_err(|error| failed(&error))?;
+                    let pairs = told.means.iter().zip(&told.variances);
+                    for (gains, (mean, variance)) in all.iter_mut().zip(pairs) {
+                        gains.push((*mean, variance.max(0.0).sqrt()));
+                    }
+                }
+                None => all.iter_mut().for_each(|gains| gains.push((0.0, 0.1))),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// By how much a point would have to be better in everything to be level with another.
+fn shortfall(point: &[f64], other: &[f64]) -> f64 {
+    other.iter().zip(point).map(|(other, own)| other - own).fold(f64::INFINITY, f64::min)
+}
