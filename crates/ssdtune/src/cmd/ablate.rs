@@ -47,12 +47,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         Weight::Alpha => recommend::Weight::Alpha,
         Weight::Beta => recommend::Weight::Beta,
     };
-    let job = args.tune.load(
-        DefaultSpace::Market,
-        args.tune.weights(),
-        Some(args.harm.max_harm),
-        context,
-    )?;
+    let (tune, harm) = (&args.tune, Some(args.harm.max_harm));
+    let job = tune.load(DefaultSpace::Market, tune.weights(), harm, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);

@@ -146,12 +146,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let names = recommend::file_names(&settings);
     let enter = |directory: &Path| context.will_write_into("--out", directory, &names);
     args.out.as_deref().filter(|_| !args.resume).map_or(Ok(()), enter)?;
-    let job = args.tune.load(
-        DefaultSpace::of_search(&args.aim),
-        args.tune.weights(),
-        Some(args.harm.max_harm),
-        context,
-    )?;
+    let (tune, harm) = (&args.tune, Some(args.harm.max_harm));
+    let job = tune.load(DefaultSpace::of_search(&args.aim), tune.weights(), harm, context)?;
     if let Some(directory) = args.out.as_deref().filter(|_| args.resume) {
         // A search that goes on replaces the result that it has left there.
         let question = recommend::question(&job.task, &settings, &*job.evaluator);
@@ -234,12 +230,10 @@ fn find(
             name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
             pick,
         };
-        let most = recommend::choice_max(&job.task, &found);
-        if most > 0 {
-            bar.after("validation", most, evaluator.counts().answered);
-        }
+        let answered = || evaluator.counts().answered;
+        bar.after("validation", recommend::choice_max(&job.task, &found), answered());
         let most = recommend::evidence_max(&job.task, settings, &found, &options, &evaluator)?;
-        bar.after("evidence", most, evaluator.counts().answered);
+        bar.after("evidence", most, answered());
         recommend::recommend(&job.task, settings, &found, &evaluator, &options)
     });
     bar.finish();

@@ -42,8 +42,8 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
         // The question is about the target alone.
         args.tune.others.push("none".to_owned());
     }
-    let job =
-        args.tune.load(DefaultSpace::WhatIf, goal.weights(), Some(args.harm.max_harm), context)?;
+    let (tune, harm) = (&args.tune, Some(args.harm.max_harm));
+    let job = tune.load(DefaultSpace::WhatIf, goal.weights(), harm, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(&deferred);

@@ -27,10 +27,9 @@ const REQUESTS: u32 = 100_000;
 /// Where a search for what can be bought begins: long use has filled nine tenths of the drive.
 const USED: f64 = 0.9;
 /// What `--start` is here.
-const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what the requests \
-    touch, written once), `sequential[:SHARE]`, or `steady[:SHARE]` (data in this share of the \
-    pages, as endless random overwrites leave them). Default: `steady:0.9` in a space of flash \
-    parts, as `market` is; else, and with --evaluator, `footprint`";
+const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what requests touch), \
+    `sequential[:SHARE]`, `steady[:SHARE]` (as endless random overwrites leave that share). \
+    Default: `steady:0.9` in a space of flash parts; else, and with --evaluator, `footprint`";
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
@@ -301,9 +300,8 @@ impl TuneArgs {
     fn preparation(&self, is_for_sale: bool, context: &Context) -> Outcome<Preparation> {
         let Some((start, ages)) = &self.initial_state else {
             let is_used = is_for_sale && self.evaluator.is_none();
-            let used = || Start::Steady(Shares::all(USED));
-            let default = if is_used { used() } else { Start::Footprint };
-            return self.preparation.or(default).preparation(0);
+            let start = if is_used { Start::Steady(Shares::all(USED)) } else { Start::Footprint };
+            return self.preparation.or(start).preparation(0);
         };
         let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
         context.note(format_args!(

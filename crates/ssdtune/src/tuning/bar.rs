@@ -64,6 +64,9 @@ impl Bar {
     /// Begins the work after the search: `what`, at most `most` evaluations. So far `answered`
     /// evaluations were answered.
     pub(crate) fn after(&self, what: &str, most: u64, answered: u64) {
+        if most == 0 {
+            return;
+        }
         self.told().answered = Some(answered);
         self.bar.set_position(0);
         self.bar.set_length(most);
