@@ -74,7 +74,11 @@ pub(crate) fn space(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(space) = Space::parse(text) else { return };
     assert!(!space.axes().is_empty());
-    assert!(space.axes().iter().all(|axis| !axis.values().is_empty()));
+    assert!(space.axes().iter().all(|axis| axis.count() > 0));
+    let base = ssdtune_model::DeviceConfig::default();
+    let around = space.around(&base);
+    let point = around.point(&base).expect("a space around a drive holds it");
+    assert!(around.violations(&base, &point).is_empty());
     assert!(space.size() >= 1.0);
     let base = DeviceConfig::default();
     if let Some(point) = space.around(&base).point(&base) {

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What `ssdtune search --space market` finds for real traces and models, and what is left of it on
+requests that the search never saw.
+
+    market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...]   runs that are not in OUT yet
+    market.py show OUT                                                  tables in Markdown
+
+TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
+judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
+so that a study goes on where it was left.
+"""
+
+import argparse
+import json
+import math
+import resource
+import statistics
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+TARGETS = {
+    "webserver": "blkreplay_linux-webserver-2.load.xz",
+    "cloudphysics": "cloudphysics_libcachesim.vscsi.xz",
+    "telegram": "mobile_telegram_exec.csv.xz",
+    "hadoop": "hadoop_eternity10_D.csv.xz",
+    "websearch": "websearch",
+    "kvstore": "kvstore",
+}
+BASES = Path(__file__).resolve().parents[2] / "configs" / "bases"
+BASELINES = {
+    "intel-750-400gb": str(BASES / "intel-750-400gb.toml"),
+    "micron-7450-max-800gb": "micron-7450-max-800gb",
+}
+REQUESTS = 20_000
+BUDGET = 30
+# The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
+STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+
+
+def command(ssdtune, traces, target, baseline, seed):
+    name = TARGETS[target]
+    workload = str(traces / name) if "." in name else name
+    return [
+        *(ssdtune, "search", "--space", "market", "--target", workload, "--others", "none"),
+        *("--device", BASELINES[baseline], "--seed", str(seed), "--requests", str(REQUESTS)),
+        *("--fit-addresses", "compact", "--budget", str(BUDGET), "--prefix", str(REQUESTS // 5)),
+        *("--patience", "1000", "--no-db", "--threads", "1", "--json", "-q"),
+    ]
+
+
+def summary(result):
+    """What is kept of a result document."""
+    table = result["held_out"]["target"]
+    return {
+        "learned": result["training"]["target"]["speedup"],
+        "judged": table["speedup"],
+        "interval": table["interval"],
+        "price": result["price"],
+        "watts": [table[drive]["average_watts"] for drive in ("baseline", "own")],
+        "endurance": result["endurance_bytes"],
+        "pins": result["controller_pins"],
+        "changes": {
+            change["key"]: [change["baseline"], change["recommended"]]
+            for change in result["parameters"]
+        },
+    }
+
+
+def stored(out):
+    lines = out.read_text().splitlines() if out.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def run(args):
+    first, last = (int(part) for part in args.seeds.split("-"))
+    done = {(row["target"], row["baseline"], row["seed"]) for row in stored(args.out)}
+    wanted = args.only.split(",") if args.only else list(TARGETS)
+    for seed in range(first, last + 1):
+        for target in wanted:
+            for baseline in BASELINES:
+                if (target, baseline, seed) in done:
+                    continue
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                call = command(args.ssdtune, args.traces, target, baseline, seed)
+                answer = subprocess.run(call, check=True, capture_output=True, text=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                row = {"target": target, "baseline": baseline, "seed": seed}
+                row["cpu_s"] = round(after.ru_utime - before.ru_utime, 1)
+                row |= summary(json.loads(answer.stdout))
+                with args.out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                judged = row["judged"]
+                print(
+                    f"{target} {baseline} {seed}: {judged['latency']:.2f} {judged['throughput']:.2f}"
+                    f" {row['cpu_s']} s",
+                    flush=True,
+                )
+
+
+def spread(logs):
+    """The mean of logarithms and the half-width of its 95 % interval."""
+    mean = statistics.fmean(logs)
+    if len(logs) < 2:
+        return mean, math.inf
+    half = STUDENT[min(len(logs) - 2, 8)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return mean, half
+
+
+def factor(logs):
+    mean, half = spread(logs)
+    if math.isinf(half):
+        return f"{math.exp(mean):.2f}"
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    verdict = "" if low > 1 or high < 1 else " (undecided)"
+    return f"{math.exp(mean):.2f} [{low:.2f}, {high:.2f}]{verdict}"
+
+
+def show(args):
+    rows = stored(args.out)
+    hours = sum(row["cpu_s"] for row in rows) / 3600
+    print(f"{len(rows)} runs, {hours:.2f} CPU hours.\n")
+    print(
+        "| target | baseline | seeds | latency learned | latency judged | throughput learned |"
+        " throughput judged | price | power | parts chosen |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for target in TARGETS:
+        for baseline in BASELINES:
+            own = [r for r in rows if (r["target"], r["baseline"]) == (target, baseline)]
+            if not own:
+                continue
+            cells = []
+            for figure in ("latency", "throughput"):
+                for kind in ("learned", "judged"):
+                    cells.append(factor([math.log(row[kind][figure]) for row in own]))
+            price = factor([math.log(row["price"][1] / row["price"][0]) for row in own])
+            power = factor([math.log(row["watts"][1] / row["watts"][0]) for row in own])
+            part = Counter(row["changes"].get("part", ["", "the baseline's"])[1] for row in own)
+            told = ", ".join(f"{name} {count}" for name, count in part.most_common(3))
+            cells = [target, baseline, str(len(own)), *cells, price, power, told]
+            print("| " + " | ".join(cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    actions = parser.add_subparsers(required=True)
+    runs = actions.add_parser("run")
+    runs.add_argument("ssdtune")
+    runs.add_argument("out", type=Path)
+    runs.add_argument("traces", type=Path)
+    runs.add_argument("--seeds", default="0-9")
+    runs.add_argument("--only")
+    runs.set_defaults(act=run)
+    shows = actions.add_parser("show")
+    shows.add_argument("out", type=Path)
+    shows.set_defaults(act=show)
+    args = parser.parse_args()
+    args.act(args)
+
+
+if __name__ == "__main__":
+    main()
