@@ -67,34 +67,31 @@ fn the_unit_makes_the_papers_threshold_the_reach_of_a_category() {
     assert!((0.7..=1.0).contains(&ratios.iter().sum::<f64>()), "{ratios:?}");
 }
 
-/// Windows that alternate between reading large blocks in order and writing small ones anywhere, in
-/// bursts of any length. Both kinds begin at `alignment` sectors behind multiples of 256.
-fn phases(alignment: u64, seed: u64, windows: u64) -> Vec<Request> {
+/// Windows of seven phases: the slower, the larger are the requests. What makes a category are
+/// `larger` doublings of all sizes.
+fn phases(larger: u32, seed: u64, windows: u64) -> Vec<Request> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut at = 0;
-    let mut requests = Vec::new();
-    for number in 0..windows * WINDOW_REQUESTS as u64 {
-        at += rng.random_range(0..100_000) * rng.random_range(1..4);
-        let block = rng.random_range(0..100_000);
-        let (block, sectors, op) = match number / WINDOW_REQUESTS as u64 % 2 {
-            0 => (number + block / 90_000, 256 << rng.random_range(0..2), Op::Read),
-            _ => (block, 8 << rng.random_range(0..3), Op::Write),
-        };
-        let lba = Sectors(block * 256 + alignment);
-        requests.push(Request { at: Nanos(at), lba, sectors, tenant: TenantId(0), op });
-    }
-    requests
+    let mut request = |phase: u32| {
+        at += rng.random_range(500..1500u64) << phase;
+        let lba = Sectors(rng.random_range(0..100_000) * 256);
+        let sectors = 8 << (rng.random_range(0..2) + phase + larger);
+        let op = if rng.random_range(0..2) == 0 { Op::Read } else { Op::Write };
+        Request { at: Nanos(at), lba, sectors, tenant: TenantId(0), op }
+    };
+    let phase = |number: u64| (number / WINDOW_REQUESTS as u64 * 5 % 7) as u32;
+    (0..windows * WINDOW_REQUESTS as u64).map(|number| request(phase(number))).collect()
 }
 
 #[test]
 fn phases_of_a_workload_do_not_hide_its_category() {
-    let learned = [phases(0, 1, 14), phases(7, 2, 14)];
-    let material = [material("even", &learned[0]), material("odd", &learned[1])];
+    let learned = [phases(0, 1, 14), phases(3, 2, 14)];
+    let material = [material("small", &learned[0]), material("large", &learned[1])];
     let categories = Categories::found(FeatureSet::Profile, &material).unwrap();
-    for (number, alignment) in [0, 7].into_iter().enumerate() {
-        let held_out = phases(alignment, 3, 6);
+    for (number, larger) in [0, 3].into_iter().enumerate() {
+        let held_out = phases(larger, 3, 7);
         let points = categories.basis().points(&held_out).unwrap();
-        assert_eq!(categories.nearest(&points), [number as u32; 6]);
+        assert_eq!(categories.nearest(&points), [number as u32; 7]);
     }
 }
 
