@@ -2,6 +2,7 @@
 //! components.
 
 use super::paper::{self, Standardiser};
+use super::whitening::Whitening;
 use super::{ClusterError, profile};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ pub type WindowPoint = [f64; DIMENSIONS];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureSet {
-    /// Quantiles of gaps, sizes and jumps, and shares of requests: 46 numbers. The unit of each
-    /// component is its deviation within categories.
+    /// Quantiles of gaps, sizes and jumps, and shares of requests: 46 numbers, in units of their
+    /// variation within categories.
     #[default]
     Profile,
     /// The published features: four numbers for each of the 3,000 requests, relative to the first.
@@ -67,23 +68,26 @@ impl FromStr for FeatureSet {
     }
 }
 
-/// Scaling to mean 0 and variance 1.
+/// Scaling of features. Names are part of the format of AutoDB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Scaling {
-    /// Each column is scaled on its own.
+    /// Each column is scaled to mean 0 and variance 1 on its own, and weighted. Nothing is learned
+    /// by it any more: AutoDBs of earlier versions have it.
     Columns(Scaler),
-    /// All columns with one field of a request are scaled together, which keeps the shape of a
-    /// window.
+    /// As `Columns`, then in units of the variation within categories.
+    Within { columns: Scaler, whitening: Whitening },
+    /// All columns with one field of a request are scaled together to mean 0 and variance 1, which
+    /// keeps the shape of a window.
     Fields(Standardiser),
 }
 
 impl Scaling {
     fn apply(&self, rows: Array2<f64>) -> Result<Array2<f64>, ClusterError> {
         match self {
-            Self::Columns(scaler) => {
-                let weights = Array1::from(profile::weights().to_vec());
-                Ok(scaler.transform(rows.view())? * &weights)
+            Self::Columns(columns) => weighted(columns, rows.view()),
+            Self::Within { columns, whitening } => {
+                Ok(whitening.apply(weighted(columns, rows.view())?))
             }
             Self::Fields(standardiser) => {
                 let mut rows = rows;
@@ -94,6 +98,12 @@ impl Scaling {
             }
         }
     }
+}
+
+/// The features of profiles, scaled and weighted.
+fn weighted(columns: &Scaler, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, ClusterError> {
+    let weights = Array1::from(profile::weights().to_vec());
+    Ok(columns.transform(rows)? * &weights)
 }
 
 /// The mapping from a window to a [`WindowPoint`]. It is fitted once and then fixed.
@@ -119,25 +129,18 @@ impl Basis {
             return Err(ClusterError::TooFewWindows { windows: rows.nrows(), needed });
         }
         let scaling = match features {
-            FeatureSet::Profile => Scaling::Columns(
-                ScaleParams::new(Method::Standard)
+            FeatureSet::Profile => {
+                let columns = ScaleParams::new(Method::Standard)
                     .constant_columns(ConstantColumns::Keep)
-                    .fit(rows)?,
-            ),
+                    .fit(rows)?;
+                let whitening = Whitening::fit(weighted(&columns, rows)?.view(), labels);
+                Scaling::Within { columns, whitening }
+            }
             FeatureSet::Paper => Scaling::Fields(Standardiser::fit(rows)),
         };
         let scaled = scaling.apply(rows.to_owned())?;
         let pca = PcaParams::new(DIMENSIONS).fit(scaled.view())?;
-        let factors = match features {
-            FeatureSet::Profile => {
-                let places = pca.transform(scaled.view())?;
-                let points: Vec<WindowPoint> =
-                    places.axis_iter(Axis(0)).map(|row| std::array::from_fn(|i| row[i])).collect();
-                factors_within(&points, labels, pca.explained_variance())
-            }
-            FeatureSet::Paper => [1.0; DIMENSIONS],
-        };
-        Ok(Self { features, scaling, pca, factors })
+        Ok(Self { features, scaling, pca, factors: [1.0; DIMENSIONS] })
     }
 
     /// Multiplies all distances by `factor`.
@@ -178,40 +181,15 @@ impl Basis {
     pub(super) fn verify(&self) -> Result<(), ClusterError> {
         let kept = self.pca.explained_variance().len();
         let finite = self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0);
-        if kept == DIMENSIONS && finite {
-            return Ok(());
-        }
-        let reason = format!("{kept} components, factors {:?}", self.factors);
+        let reason = match &self.scaling {
+            Scaling::Within { whitening, .. } if !whitening.is_sound(profile::COLUMNS) => {
+                "a damaged scaling within categories".to_owned()
+            }
+            _ if kept == DIMENSIONS && finite => return Ok(()),
+            _ => format!("{kept} components, factors {:?}", self.factors),
+        };
         Err(ClusterError::Inconsistent { reason })
     }
-}
-
-/// The factors that make the deviation within categories the unit of each component. So differences
-/// between categories count more than variation inside of them. A factor is at most twice that for
-/// the whole deviation, so that a component that hardly varies within categories cannot decide
-/// alone.
-fn factors_within(points: &[WindowPoint], labels: &[u32], variances: &[f64]) -> WindowPoint {
-    let mut squares = [0.0; DIMENSIONS];
-    let categories = labels.iter().max().map_or(0, |&last| last + 1);
-    for category in 0..categories {
-        let of_it = points.iter().zip(labels).filter(|(_, label)| **label == category);
-        let members: Vec<WindowPoint> = of_it.map(|(point, _)| *point).collect();
-        if members.is_empty() {
-            continue;
-        }
-        let middle = centre(&members);
-        for point in &members {
-            for i in 0..DIMENSIONS {
-                squares[i] += (point[i] - middle[i]).powi(2);
-            }
-        }
-    }
-    std::array::from_fn(|i| {
-        let within = squares[i] / points.len() as f64;
-        let deviation = within.max(variances[i] / 4.0).sqrt();
-        // A component without variance tells nothing apart, so its factor is 1.
-        if deviation > 1e-5 { deviation.recip() } else { 1.0 }
-    })
 }
 
 /// The mean of points, of which there must be at least one.

@@ -3,6 +3,7 @@
 use super::ClusterError;
 use super::basis::{Basis, FeatureSet, WindowPoint, centre, distance, matrix};
 use super::paper::WINDOW_REQUESTS;
+use super::unit::{least_distance, reach};
 use crate::digest::{Digest, digest_requests};
 use ndarray::{Array2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
@@ -119,6 +120,8 @@ pub struct Classification {
     pub windows: usize,
     /// The share of windows that lie nearest to that category, each judged alone, 0 to 1.
     pub windows_share: f64,
+    /// The number of windows that belong to no category, each judged alone.
+    pub outliers: usize,
 }
 
 /// What became of a workload when it was learned. Names are part of the result document.
@@ -217,7 +220,9 @@ impl Categories {
         let mut points =
             rows.into_iter().map(|rows| basis.project(rows)).collect::<Result<Vec<_>, _>>()?;
         if features == FeatureSet::Profile {
-            let factor = unit(&train(&starts(&points, &numbers, names.len()), &points)?, &points);
+            let kmeans = train(&starts(&points, &numbers, names.len()), &points)?;
+            let reach = reach(&centres(&kmeans), &points, &numbers);
+            let factor = reach.map_or(1.0, |reach| PAPER_THRESHOLD / reach);
             basis.stretch(factor);
             points.iter_mut().flatten().flatten().for_each(|value| *value *= factor);
         }
@@ -357,18 +362,24 @@ impl Categories {
 
     /// The least distance between the centres of two categories; `None` if there is one category.
     pub fn category_distance_min(&self) -> Option<f64> {
-        let centres: Vec<WindowPoint> =
-            (0..self.names.len() as u32).map(|n| self.centre(n)).collect();
-        least_distance(&centres)
+        least_distance(&centres(&self.kmeans))
     }
 
     /// The number of the category nearest to each point.
     pub fn nearest(&self, points: &[WindowPoint]) -> Vec<u32> {
-        let nearest = |point: &WindowPoint| {
+        self.nearest_with_distance(points).map(|(number, _)| number).collect()
+    }
+
+    /// The distance of each point to the centre of the category nearest to it.
+    pub fn distances(&self, points: &[WindowPoint]) -> Vec<f64> {
+        self.nearest_with_distance(points).map(|(_, distance)| distance).collect()
+    }
+
+    fn nearest_with_distance(&self, points: &[WindowPoint]) -> impl Iterator<Item = (u32, f64)> {
+        points.iter().map(|point| {
             let found = self.kmeans.nearest(point).expect("points have the model's dimensions");
-            found.cluster as u32
-        };
-        points.iter().map(nearest).collect()
+            (found.cluster as u32, found.distance)
+        })
     }
 
     pub(super) fn centre(&self, number: u32) -> WindowPoint {
@@ -390,6 +401,7 @@ impl Categories {
         };
         let in_category =
             self.nearest(points).into_iter().filter(|&number| number == category).count();
+        let outliers = self.distances(points).into_iter().filter(|&far| far > threshold).count();
         let named =
             |(number, distance): (u32, f64)| (self.names[number as usize].clone(), distance);
         Classification {
@@ -402,6 +414,7 @@ impl Categories {
             distances: distances.into_iter().map(named).collect(),
             windows: points.len(),
             windows_share: in_category as f64 / points.len() as f64,
+            outliers,
         }
     }
 
@@ -480,24 +493,9 @@ fn train(start: &[WindowPoint], points: &[Vec<WindowPoint>]) -> Result<KMeansMod
         .fit(matrix(&all))?)
 }
 
-/// The factor that makes the least distance between two clusters the paper's threshold. With one
-/// cluster, the distance of its farthest window is taken instead.
-fn unit(kmeans: &KMeansModel, points: &[Vec<WindowPoint>]) -> f64 {
-    let centres: Vec<WindowPoint> =
-        kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect();
-    let farthest = || {
-        let all = points.iter().flatten().map(|point| distance(point, &centres[0]));
-        all.fold(0.0, f64::max)
-    };
-    let length = least_distance(&centres).unwrap_or_else(farthest);
-    if length > 0.0 { PAPER_THRESHOLD / length } else { 1.0 }
-}
-
-/// The least distance between two centres; `None` of fewer than two.
-fn least_distance(centres: &[WindowPoint]) -> Option<f64> {
-    let pairs = centres.iter().enumerate();
-    let each = pairs.flat_map(|(i, a)| centres[..i].iter().map(move |b| distance(a, b)));
-    each.min_by(f64::total_cmp)
+/// The centres of all clusters, by number.
+fn centres(kmeans: &KMeansModel) -> Vec<WindowPoint> {
+    kmeans.centroids().rows().into_iter().map(|row| std::array::from_fn(|i| row[i])).collect()
 }
 
 /// The features of a workload's windows.

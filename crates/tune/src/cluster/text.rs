@@ -194,6 +194,7 @@ pub fn classified_text<'a>(
         "threshold",
         "windows",
         "of them there",
+        "outliers",
     ]);
     for (source, verdict) in verdicts {
         let category = match verdict.inside {
@@ -210,6 +211,7 @@ pub fn classified_text<'a>(
             format!("{:.2}", verdict.threshold),
             verdict.windows.to_string(),
             format!("{:.0} %", 100.0 * verdict.windows_share),
+            verdict.outliers.to_string(),
         ]);
     }
     let mut text = Text::from(table);
