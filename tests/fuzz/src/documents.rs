@@ -75,17 +75,13 @@ pub(crate) fn space(bytes: &[u8]) {
     let Ok(space) = Space::parse(text) else { return };
     assert!(!space.axes().is_empty());
     assert!(space.axes().iter().all(|axis| axis.count() > 0));
-    let base = ssdtune_model::DeviceConfig::default();
-    let around = space.around(&base);
-    let point = around.point(&base).expect("a space around a drive holds it");
-    assert!(around.violations(&base, &point).is_empty());
     assert!(space.size() >= 1.0);
     let base = DeviceConfig::default();
-    if let Some(point) = space.around(&base).point(&base) {
-        let space = space.around(&base);
-        assert_eq!(space.config(&base, &point), base);
-        assert_eq!(space.encode(&point).len(), space.columns());
-    }
+    let space = space.around(&base);
+    let point = space.point(&base).expect("a space around a drive holds it");
+    assert_eq!(space.config(&base, &point), base);
+    assert_eq!(space.encode(&point).len(), space.columns());
+    assert!(space.violations(&base, &point).is_empty());
 }
 
 /// A workload model: its requests come in the order of their times.

@@ -129,7 +129,7 @@ impl Choice {
     /// The choice with the settings of a baseline as one alternative, which comes first if it is
     /// none of the others. What an alternative does not set is as in the baseline, so that all set
     /// the same parameters. Of what the others limit, the baseline's own alternative allows as much
-    /// as the baseline has: more is not known of it.
+    /// as the baseline has: more is not known of it. It never allows less, whatever its file says.
     pub(super) fn around(&self, base: &DeviceConfig) -> Self {
         let set = rows(self.alternatives.iter().flat_map(|one| &one.settings));
         let limited = rows(self.alternatives.iter().flat_map(|one| &one.at_most));
@@ -141,7 +141,11 @@ impl Choice {
             Alternative { settings: settings.collect(), ..one.clone() }
         };
         let mut alternatives: Vec<Alternative> = self.alternatives.iter().map(complete).collect();
-        if !alternatives.iter().any(|one| one.is_in(base)) {
+        if let Some(rank) = alternatives.iter().position(|one| one.is_in(base)) {
+            for (row, most) in &mut alternatives[rank].at_most {
+                *most = most.max(number(row.get(base)));
+            }
+        } else {
             let own = Alternative {
                 name: format!("as in {}", base.name),
                 says: "what the baseline has".to_owned(),

@@ -125,6 +125,12 @@ impl Reader<'_> {
                     continue;
                 }
             };
+            if alternatives.len() > VALUES_MAX {
+                let count = alternatives.len();
+                let reason = format!("{count} alternatives; at most {VALUES_MAX} are possible");
+                self.fault(at, &format!("choice.{key}"), Problem::Conflict { reason });
+                continue;
+            }
             if alternatives.is_empty() && self.faults.0.is_empty() {
                 let remedy = "state at least one alternative".to_owned();
                 self.fault(at, &format!("choice.{key}"), Problem::Missing { remedy });
@@ -186,7 +192,12 @@ impl Reader<'_> {
                 }
                 (word, own) => {
                     for (row, value, at) in self.flat(key, word, at, own) {
+                        let is_set = one.settings.iter().any(|(own, _)| own.key == row.key);
                         match one_legal(row, value) {
+                            Ok(_) if is_set => {
+                                let reason = format!("{key} sets it twice");
+                                self.fault(at, row.key, Problem::Conflict { reason });
+                            }
                             Ok(value) => one.settings.push((row, value)),
                             Err(problem) => self.fault(at, row.key, problem),
                         }

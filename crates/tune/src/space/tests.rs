@@ -153,6 +153,11 @@ fn a_part_allows_no_faster_bus_than_it_has() {
     assert_eq!((broken(&with("new")), broken(&with("old"))), (0, 1));
     // More than the baseline does is not known of its own flash.
     assert_eq!(broken(&point), 1);
+    // A baseline that is of a part and faster than it allows is a drive all the same.
+    let mut fast = space.config(&base, &with("old"));
+    fast.bus.rate_mts = 800;
+    let around = Space::parse(PARTS).unwrap().around(&fast);
+    assert_eq!(around.violations(&fast, &around.point(&fast).unwrap()), []);
     let lower = space.within_alternatives(&with("old"), None);
     assert_eq!(space.config(&base, &lower).bus.rate_mts, 400);
     assert_eq!(space.within_alternatives(&with("old"), Some(rate)), with("old"));
@@ -174,6 +179,8 @@ fn further_parts_are_added_and_faults_of_choices_are_named() {
     assert!(told(wrong).contains("line 2: flash.technology"), "{}", told(wrong));
     let twice = "[choice.x]\none = { bus.channels = 4 }\n[bus]\nchannels = [4, 8]\n";
     assert!(told(twice).contains("both bus.channels and x set it"), "{}", told(twice));
+    let twice = "[choice.x]\n\"y\" = { \"bus.channels\" = 4, bus.channels = 8 }\n";
+    assert!(told(twice).contains("choice.x.y sets it twice"), "{}", told(twice));
     for wrong in ["[choice]\nx = \"catalogue\"", "[choice.x]", "[choice.x]\ny = 3", "[choice.x.y]"]
     {
         assert!(!told(wrong).is_empty(), "{wrong}");
