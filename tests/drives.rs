@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 fn search(out: &Path) -> assert_cmd::assert::Assert {
     let mut command = ssdtune();
     command.args(["search", "--target", "websearch", "--others", "database", "--no-db"]);
+    command.args(["--space", "autoblox"]);
     command.args(["--requests", "600", "--budget", "6", "--prefix", "150", "--out"]).arg(out);
     command.assert().success()
 }
@@ -19,6 +20,7 @@ fn search(out: &Path) -> assert_cmd::assert::Assert {
 fn grades(drives: &[&Path]) -> Vec<Value> {
     let mut command = ssdtune();
     command.args(["grade", "--target", "websearch", "--others", "database", "--no-db"]);
+    command.args(["--space", "autoblox"]);
     command.args(["--requests", "600", "-q", "--json"]).args(drives);
     let graded = parse(&command.assert().success());
     graded.as_array().expect("a list").iter().map(|one| one["grade"].clone()).collect()

@@ -35,8 +35,9 @@ fn autodb() -> (tempfile::TempDir, PathBuf) {
 }
 
 // The preset has had this threshold since; the records are of the drive that it was.
-const SEARCH: [&str; 18] = [
+const SEARCH: [&str; 19] = [
     "search",
+    "--space=autoblox",
     "--target",
     "kvstore",
     "--others",

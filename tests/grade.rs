@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn grade(more: &[&str]) -> assert_cmd::Command {
     let mut command = ssdtune();
     command.args(["grade", "--target", "websearch", "--others", "database", "--requests", "300"]);
-    command.args(["--no-db", "-q"]).args(more);
+    command.args(["--space", "autoblox", "--no-db", "-q"]).args(more);
     command
 }
 
@@ -80,12 +80,31 @@ fn wrong_points_say_what_would_be_right() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("a.csv");
     let mut made = ssdtune();
-    made.args(["trace", "generate", "websearch", "-n", "300", "-q", "-o"]).arg(&trace);
+    made.args(["trace", "generate", "websearch", "-n", "199", "-q", "-o"]).arg(&trace);
     made.assert().success();
     let mut files = ssdtune();
     files.args(["grade", "--others", "none", "--no-db", "--held-out", "intel-750", "--target"]);
     let refused = files.arg(&trace).assert().code(2);
-    refused.stderr(predicate::str::contains("has no other seeds"));
+    refused.stderr(predicate::str::contains("a target file needs 200 requests"));
+}
+
+/// A trace file had no requests that a search does not see.
+#[test]
+fn what_follows_in_a_trace_file_is_held_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("a.csv");
+    let mut made = ssdtune();
+    made.args(["trace", "generate", "websearch", "-n", "400", "-q", "-o"]).arg(&trace);
+    made.assert().success();
+    let served = |more: &[&str]| {
+        let mut graded = ssdtune();
+        graded.args(["grade", "--others", "none", "--no-db", "-q", "--json", "intel-750"]);
+        let graded = graded.args(["--requests", "200", "--target"]).arg(&trace).args(more);
+        parse(&graded.assert().success())[0].clone()
+    };
+    let (learned, judged) = (served(&[]), served(&["--held-out"]));
+    assert_eq!((&learned["grade"], &judged["grade"]), (&json!(0.0), &json!(0.0)));
+    assert_ne!(learned["average_watts"], judged["average_watts"], "{learned} {judged}");
 }
 
 #[test]

@@ -45,8 +45,9 @@ fn kill(takes: Duration, start: impl Fn(u64, bool) -> Child, mut end: impl FnMut
 }
 
 /// A search of a second or two, without its AutoDB.
-pub const SEARCH: [&str; 13] = [
+pub const SEARCH: [&str; 14] = [
     "search",
+    "--space=autoblox",
     "-q",
     "--json",
     "--target",

@@ -19,6 +19,7 @@ mod former;
 mod grade;
 mod keeper;
 mod killed;
+mod market;
 #[cfg(target_os = "linux")]
 mod memory;
 mod nand;

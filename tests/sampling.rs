@@ -60,7 +60,8 @@ fn what_cannot_be_sampled_is_refused_in_words() {
     refused(&["--precision", "0.02"], &trace, 2, "--sample");
     refused(&["--sample", "--requests", "500"], &trace, 3, "two windows need");
     let mut command = ssdtune();
-    command.args(["search", "--others", "none", "--no-db", "--requests", "1000", "--target"]);
+    command.args(["search", "--others", "none", "--no-db", "--requests", "1000"]);
+    command.args(["--space", "autoblox", "--target"]);
     let failed = command.arg(&points).assert().code(3);
     failed.stderr(predicate::str::contains("holds windows of a trace: leave --requests"));
 }
@@ -72,6 +73,7 @@ fn a_search_on_windows_has_intervals_and_judges_by_windows_it_has_not_seen() {
     let search = |threads: &str| {
         let mut command = ssdtune();
         command.args(["search", "--others", "none", "--budget", "2", "--no-db"]);
+        command.args(["--space", "autoblox"]);
         command.args(["--algorithm", "random", "--threads", threads, "--target"]).arg(&points);
         let mut found = document(&mut command);
         found["effort"]["seconds"] = Value::Null;

@@ -10,7 +10,7 @@ use std::path::Path;
 fn search(more: &[&str]) -> assert_cmd::Command {
     let mut command = ssdtune();
     command.args(["search", "--target", "websearch", "--others", "kvstore", "--requests", "400"]);
-    command.args(["--prefix", "40"]).args(more);
+    command.args(["--space", "autoblox", "--prefix", "40"]).args(more);
     command
 }
 
@@ -102,6 +102,7 @@ fn a_baseline_over_the_power_budget_is_left_for_a_drive_within_it() {
         let mut command = ssdtune();
         command.args(["search", "--target", "kvstore", "--others", "websearch", "--requests"]);
         command.args(["400", "--no-db", "-q", "--algorithm", "random"]).args(more);
+        command.args(["--space", "autoblox"]);
         support::document(&mut command)
     };
     let watts = |found: &Value, drive: &str| {
@@ -122,7 +123,7 @@ fn other_workloads_lose_no_more_than_they_may() {
         let mut command = ssdtune();
         command.args(["search", "--target", "database", "--others", "websearch,recomm"]);
         command.args(["--requests", "400", "--prefix", "40", "--no-db", "--budget", "12", "-q"]);
-        command.args(["--alpha", "0", "--beta", "0", "--max-harm", share]);
+        command.args(["--alpha", "0", "--beta", "0", "--max-harm", share, "--space", "autoblox"]);
         support::document(&mut command)
     };
     let free = found("1");
@@ -163,7 +164,7 @@ fn tempted(command: &[&str], share: &str) -> assert_cmd::Command {
 /// `ablate` had no such limit, and gave throughput of another workload away.
 #[test]
 fn an_ablation_keeps_the_limit_on_harm() {
-    let ablate = ["ablate", "alpha", "--values", "0", "--beta", "0"];
+    let ablate = ["ablate", "alpha", "--values", "0", "--beta", "0", "--space", "autoblox"];
     let row = |share: &str| support::document(&mut tempted(&ablate, share))[0].clone();
     let (free, spared) = (row("1"), row("0.02"));
     assert!(worst(&free["held_out"]["others"]) < 0.98, "nothing is hurt: {free}");

@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Arguments of a search that takes about a second.
-const SMALL: [&str; 10] = [
+const SMALL: [&str; 12] = [
+    "--space",
+    "autoblox",
     "--target",
     "websearch",
     "--others",
@@ -125,10 +127,16 @@ fn wrong_questions_are_answered_with_what_would_be_right() {
     let space = directory.path().join("space.toml");
     std::fs::write(&space, "[bus]\nchanels = [4, 8]\n").unwrap();
     let space = space.to_str().unwrap().to_owned();
+    for (name, code, expected) in [
+        (space.as_str(), 3, "did you mean bus.channels?"),
+        ("paper", 2, "write market, autoblox, what-if, or a .toml file"),
+    ] {
+        let mut command = ssdtune();
+        command.args(["search", "--target", "websearch", "--no-db", "--space", name]);
+        command.assert().code(code).stderr(predicate::str::contains(expected));
+    }
     for (more, code, expected) in [
-        (&["--space", space.as_str()][..], 3, "did you mean bus.channels?"),
-        (&["--space", "paper"], 2, "write autoblox, what-if, or a .toml file"),
-        (&["--require", "chips <= 10"], 2, "the baseline breaks the limits"),
+        (&["--require", "chips <= 10"][..], 2, "the baseline breaks the limits"),
         (&["--require", "chip <= 10"], 2, "chip: no such key"),
         (&["--capacity", "much"], 2, "write a size such as 512GiB"),
         (&["--depth", "kvstore=4"], 2, "no such workload here"),
@@ -174,6 +182,8 @@ fn pruning_prints_both_tables_and_a_search_follows_its_order() {
     let mut prune = ssdtune();
     prune.args([
         "prune",
+        "--space",
+        "autoblox",
         "--target",
         "websearch",
         "--requests",
@@ -235,6 +245,8 @@ fn another_simulator_can_be_the_judge() {
     let mut search = ssdtune();
     search.args([
         "search",
+        "--space",
+        "autoblox",
         "--target",
         "websearch",
         "--others",

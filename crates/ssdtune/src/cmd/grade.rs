@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let mut job = args.tune.load(DefaultSpace::Market, args.tune.weights(), None, context)?;
     if args.held_out {
         job = job.on_held_out().ok_or_else(|| {
-            Failure::usage(anyhow!("--held-out: a trace file has no other seeds; use models alone"))
+            Failure::usage(anyhow!(
+                "--held-out: a target file needs 200 requests, and others must be models"
+            ))
         })?;
     }
     if args.axes {

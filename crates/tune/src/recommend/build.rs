@@ -14,10 +14,10 @@ use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described
 use crate::grade::Speedup;
 use crate::limits::{Feasible, controller_pins, endurance_bytes};
 use crate::search::{Found, Settings, Trial, Verdict};
-use crate::space::{Point, changes};
+use crate::space::{PART, Point, changes};
 use crate::task::Task;
 use crate::workload::Workload;
-use ssdtune_model::{CheckedConfig, DeviceConfig, document};
+use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, document};
 
 /// Options of a recommendation.
 #[derive(Clone, Debug)]
@@ -422,6 +422,7 @@ impl EvidenceCollector<'_> {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
+        self.notes.extend(not_sold(self.task));
         for breach in &self.found.trials[0].breaches {
             self.notes.push(format!("the baseline breaks a limit: {breach}"));
         }
@@ -448,6 +449,29 @@ impl EvidenceCollector<'_> {
             );
         }
     }
+}
+
+/// What to say of the price of a baseline whose dies are smaller than all of the catalogue: prices
+/// count dies, so such a drive seems to be dear, and leaves room for what nobody would pay.
+fn not_sold(task: &Task) -> Option<String> {
+    let die = |config: &DeviceConfig| {
+        let at = config.flash_geometry();
+        at.raw_capacity().0 / at.dies().max(1)
+    };
+    let parts = task.space.axes()[task.space.axis(PART)?].choice()?.alternatives();
+    // Those without a source are the baseline's own.
+    let sold = parts.iter().filter(|part| !part.source().is_empty());
+    let least = sold.map(|part| die(&part.on(&task.base))).min()?;
+    let own = die(&task.base);
+    (own < least).then(|| {
+        format!(
+            "the flash of {} has dies of {}, and the smallest part has {}: nobody sells such dies, \
+             so the baseline's price means little; compare with a drive that is sold",
+            task.base.name,
+            Bytes(own),
+            Bytes(least)
+        )
+    })
 }
 
 /// A drive whose busiest part is busy for this share of the time counts as saturated: most of its

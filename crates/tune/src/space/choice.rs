@@ -66,6 +66,13 @@ impl Alternative {
         &self.at_most
     }
 
+    /// A drive with these settings. It may break limits.
+    pub fn on(&self, config: &DeviceConfig) -> DeviceConfig {
+        let mut other = config.clone();
+        self.set(&mut other);
+        other
+    }
+
     pub(super) fn value_of(&self, key: &str) -> Option<Value> {
         self.settings.iter().find(|(row, _)| row.key == key).map(|(_, value)| *value)
     }

@@ -166,6 +166,7 @@ impl Reader<'_> {
             settings: Vec::new(),
             at_most: Vec::new(),
         };
+        let faults = self.faults.0.len();
         for (word, value) in rows {
             let (at, own) = (word.span().start, value.get_ref());
             match (word.get_ref().as_ref(), own) {
@@ -205,7 +206,7 @@ impl Reader<'_> {
                 }
             }
         }
-        if one.settings.is_empty() {
+        if one.settings.is_empty() && self.faults.0.len() == faults {
             let at = rows.iter().next().map_or(0, |(word, _)| word.span().start);
             let remedy = "state at least one setting, as in gc.paced = true".to_owned();
             self.fault(at, key, Problem::Missing { remedy });

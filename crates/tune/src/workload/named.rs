@@ -378,7 +378,9 @@ fn halves(trace: &Trace) -> Result<(Trace, Trace), NamedError> {
         return Err(NamedError::Indivisible { trace: trace.name.clone() });
     };
     let shifted = second.iter().map(|request| Request { at: request.at - start, ..*request });
-    Ok((Trace::new(&trace.name, first.to_vec()), Trace::new(&trace.name, shifted.collect())))
+    let first = Trace::new(&trace.name, first.to_vec());
+    let first = Trace { warnings: trace.warnings.clone(), ..first };
+    Ok((first, Trace::new(&trace.name, shifted.collect())))
 }
 
 /// A source that hands out all its requests at once.

@@ -1,0 +1,167 @@
+//! What `ssdtune search` promises in its default space, where drives are made of parts that can be
+//! bought: capacity for the host, prices, fronts, and errors that say what is wrong.
+
+use crate::support::{self, ssdtune};
+use predicates::prelude::*;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A search of a second or two for a drive that is sold.
+fn search(more: &[&str]) -> assert_cmd::Command {
+    let mut command = ssdtune();
+    command.args(["search", "--device", "micron-7450-max-800gb", "--target", "database"]);
+    command.args(["--others", "none", "--requests", "500", "--prefix", "100", "--no-db", "-q"]);
+    command.args(more);
+    command
+}
+
+fn found(more: &[&str]) -> Value {
+    support::document(&mut search(more))
+}
+
+/// Bytes that the host sees of a drive.
+fn usable(toml: &Path) -> f64 {
+    let shown = support::document(ssdtune().args(["config", "show"]).arg(toml));
+    let of = |part: &str, key: &str| shown[part][key].as_f64().unwrap_or_else(|| panic!("{shown}"));
+    let flash = ["dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block"];
+    let in_chip: f64 = flash.iter().map(|key| of("flash", key)).product();
+    let chips = of("bus", "channels") * of("bus", "chips_per_channel");
+    chips * in_chip * of("flash", "page_bytes") * (1.0 - of("mapping", "overprovisioning"))
+}
+
+fn changes(found: &Value) -> Vec<&str> {
+    let rows = found["parameters"].as_array().unwrap();
+    rows.iter().map(|row| row["key"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_drive_is_made_of_parts_and_keeps_price_and_capacity() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let found = found(&["--budget", "30", "--out", out.to_str().unwrap()]);
+    assert_eq!(found["question"]["space"], "market");
+    assert_eq!(found["question"]["initial_state"], "in steady state, 90 % filled");
+    assert!(found["grade"].as_f64() > Some(0.0), "{}", found["grade"]);
+    // Times of flash come with a part, and no other way.
+    let changes = changes(&found);
+    assert!(!changes.iter().any(|key| key.contains("latency")), "{changes:?}");
+    let [was, own] = [0, 1].map(|of| found["price"][of].as_f64().unwrap());
+    assert!(own <= was * 1.1, "{own} {was}");
+    for (bill, price) in found["bill"].as_array().unwrap().iter().zip([was, own]) {
+        let items = bill.as_array().unwrap().iter();
+        let sum: f64 = items.map(|item| item["price"].as_f64().unwrap()).sum();
+        assert!((sum - price).abs() < 1e-6, "{bill}");
+    }
+    let usable = usable(&out.join("recommended.toml"));
+    assert!((usable / 800e9 - 1.0).abs() <= 0.101, "{usable}");
+    // The verdict is over states of used drives, and has an interval.
+    let told = &found["held_out"]["target"]["interval"];
+    assert_eq!((&told["states"], &told["windows"]), (&json!(5), &json!(0)), "{told}");
+    let told = std::fs::read_to_string(out.join("report.md")).unwrap();
+    assert!(told.contains("## What the parts cost") && told.contains("its parts cost"), "{told}");
+}
+
+#[test]
+fn answers_do_not_depend_on_threads() {
+    let mut one = found(&["--budget", "6", "--threads", "1", "--aim", "latency,price"]);
+    let mut two = found(&["--budget", "6", "--threads", "2", "--aim", "latency,price"]);
+    for document in [&mut one, &mut two] {
+        document["effort"]["seconds"] = Value::Null;
+    }
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_front_has_no_drive_that_another_beats() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let aims = ["--aim", "latency,price,endurance", "--budget", "50", "--out"];
+    let found = found(&[&aims[..], &[out.to_str().unwrap(), "--pick", "price=1x"]].concat());
+    let front = &found["front"];
+    let points = front["points"].as_array().unwrap();
+    let gains = |point: &Value| -> Vec<f64> {
+        point["gains"].as_array().unwrap().iter().map(|gain| gain.as_f64().unwrap()).collect()
+    };
+    assert!(points.len() > 2, "{front}");
+    for (one, other) in points.iter().flat_map(|one| points.iter().map(move |other| (one, other))) {
+        let (a, b) = (gains(one), gains(other));
+        let beats = a.iter().zip(&b).all(|(a, b)| a >= b) && a != b;
+        assert!(!beats, "{one} beats {other}");
+    }
+    let progress: Vec<f64> =
+        front["progress"].as_array().unwrap().iter().map(|own| own.as_f64().unwrap()).collect();
+    assert!(progress.windows(2).all(|pair| pair[1] >= pair[0] - 1e-9), "{progress:?}");
+    assert!(progress.last().unwrap() > &progress[0]);
+    // The price is that of the baseline at most, and each drive has a file that can be read.
+    let [was, own] = [0, 1].map(|of| found["price"][of].as_f64().unwrap());
+    assert!(own <= was, "{own} {was}");
+    for place in 1..=points.len() {
+        usable(&out.join(format!("front-{place:02}.toml")));
+    }
+    assert!(!out.join(format!("front-{:02}.toml", points.len() + 1)).exists());
+    // With the price as an aim there is no limit on it.
+    let dearest = points.iter().map(|point| point["values"][1].as_f64().unwrap());
+    assert!(dearest.fold(0.0, f64::max) > 1.1 * was, "{front}");
+}
+
+#[test]
+fn parts_of_ones_own_can_be_chosen() {
+    let directory = tempfile::tempdir().unwrap();
+    let parts = directory.path().join("parts.toml");
+    // As Z-NAND, but ten times as dense: nothing else can be better for the price.
+    let text = "[dream]\nsays = \"a dream\"\nsource = \"none\"\nflash.technology = \"tlc\"\n\
+        flash.page_read_latency_lsb_ns = 1000\nflash.page_read_latency_csb_ns = 1000\n\
+        flash.page_read_latency_msb_ns = 1000\nflash.page_program_latency_lsb_ns = 9000\n\
+        flash.page_program_latency_csb_ns = 9000\nflash.page_program_latency_msb_ns = 9000\n\
+        flash.block_erase_latency_ns = 1000000\nflash.pe_cycles_limit = 100000\n\
+        flash.one_shot = false\nflash.independent_plane_reads = true\nflash.planes_per_die = 4\n\
+        flash.blocks_per_plane = 1024\nflash.pages_per_block = 1024\nflash.page_bytes = 16384\n";
+    std::fs::write(&parts, text).unwrap();
+    let more = ["--budget", "50", "--parts", parts.to_str().unwrap()];
+    let found = found(&more);
+    let rows = found["parameters"].as_array().unwrap();
+    let part = rows.iter().find(|row| row["key"] == "part").expect("another part");
+    assert_eq!(part["recommended"], "dream");
+    assert!(!part["settings"].as_array().unwrap().is_empty());
+    std::fs::write(&parts, "[dream]\nflash.technolgy = \"tlc\"\n").unwrap();
+    let failed = search(&more).assert().code(3);
+    failed.stderr(
+        predicate::str::contains("parts.toml:2: ")
+            .and(predicate::str::contains("did you mean flash.technology?"))
+            .and(predicate::str::contains("missing").not()),
+    );
+}
+
+#[test]
+fn wrong_questions_say_what_is_wrong() {
+    for (more, words) in [
+        (&["--aim", "latency"][..], "--aim: write two or more"),
+        (&["--aim", "latency,latency"], "latency is there twice"),
+        (&["--aim", "latency,prise"], "no such aim"),
+        (&["--aim", "latency,price", "--algorithm", "random"], "random knows the grade alone"),
+        (&["--pick", "knee"], "--aim"),
+        (&["--aim", "latency,price", "--pick", "cheap"], "write knee, price=120"),
+        (&["--max-price", "cheap"], "write a price, as in 120"),
+        (&["--capacity", "1TB", "--usable-capacity", "1TB"], "cannot be used with"),
+        (&["--space", "markt"], "write market, autoblox, what-if, or a .toml file"),
+        (&["--space", "autoblox", "--parts", "x.toml"], "x.toml"),
+    ] {
+        search(more).assert().failure().stderr(predicate::str::contains(words));
+    }
+    // A baseline that costs more than may be spent is refused before anything is measured.
+    let dear = search(&["--max-price", "0.5x"]).assert().code(2);
+    dear.stderr(predicate::str::contains("max_price: "));
+}
+
+#[test]
+fn a_baseline_whose_dies_nobody_sells_is_told() {
+    let told = |device: &str| {
+        let mut command = ssdtune();
+        command.args(["search", "--device", device, "--target", "websearch", "--others", "none"]);
+        command.args(["--requests", "300", "--budget", "1", "--prefix", "0", "--no-db"]);
+        String::from_utf8(command.assert().success().get_output().stderr.clone()).unwrap()
+    };
+    let words = "nobody sells such dies";
+    assert!(told("intel-750").contains(words));
+    assert!(!told("micron-7450-max-800gb").contains(words));
+}
