@@ -165,3 +165,27 @@ fn a_baseline_whose_dies_nobody_sells_is_told() {
     assert!(told("intel-750").contains(words));
     assert!(!told("micron-7450-max-800gb").contains(words));
 }
+
+/// Windows of a long trace have the past that the trace gave them; all else is in use for long.
+#[test]
+fn long_traces_are_told_from_windows_here_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let (trace, points) = (directory.path().join("a.ssdt"), directory.path().join("a.points"));
+    let mut made = ssdtune();
+    made.args(["trace", "generate", "database", "-n", "60000", "-q", "-o"]).arg(&trace);
+    made.assert().success();
+    let mut sampled = ssdtune();
+    sampled.args(["trace", "sample", "-q"]).arg(&trace).arg("-o").arg(&points).assert().success();
+    let state = |target: &Path| {
+        let mut command = ssdtune();
+        command.args(["search", "--device", "micron-7450-max-800gb", "--others", "none"]);
+        command.args(["--budget", "1", "--prefix", "0", "--no-db", "-q", "--target"]).arg(target);
+        let found = support::document(&mut command);
+        let interval = &found["training"]["target"]["interval"]["windows"];
+        (found["question"]["initial_state"].clone(), interval.as_u64())
+    };
+    let (told, windows) = state(&points);
+    assert_eq!(told, "footprint written");
+    assert!(windows > Some(0), "{windows:?}");
+    assert_eq!(state(&trace), (json!("in steady state, 90 % filled"), None));
+}

@@ -47,6 +47,8 @@ class Models:
     def question(self, model, target):
         state = "empty" if model == "mqsim" else "footprint"
         return [
+            "--space",
+            "autoblox",
             "--target",
             target,
             "--others",

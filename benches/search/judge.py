@@ -203,6 +203,8 @@ class Judge:
         graded = call(
             args.ssdtune,
             "grade",
+            "--space",
+            "autoblox",
             *question,
             "--target",
             target,

@@ -53,7 +53,7 @@ class Task:
     """What is searched for: targets, and what one measurement costs."""
 
     def __init__(self, args):
-        self.evals, self.more = args.evals, args.set
+        self.evals, self.more, self.space = args.evals, args.set, args.space
         if args.used is None:
             self.targets, self.requests, workloads = list(MODELS), 1_000, 3
         else:
@@ -67,6 +67,7 @@ class Task:
 
     def arguments(self, target, seed):
         common = ["--requests", str(self.requests), "--no-db", "--threads", "1", "-q"]
+        common += ["--space", self.space]
         for change in self.more:
             common += ["--set", change]
         if self.used is None:
@@ -417,6 +418,7 @@ def main():
     command.set_defaults(act=show)
     for command in commands.choices.values():
         command.add_argument("--used", type=Path, metavar="FOLDER", help="real traces, used drives")
+        command.add_argument("--space", default="autoblox", help="what may change")
         command.add_argument("--targets", help="only these of the targets")
         command.add_argument("--evals", type=int, default=30, help="measurements of one search")
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")

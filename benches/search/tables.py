@@ -43,6 +43,8 @@ LATENCY_BOUND = 0.30
 
 def common(target, device, out, requests):
     return [
+        "--space",
+        "autoblox",
         "--target",
         target,
         "--device",

@@ -5,7 +5,7 @@ use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::{Age, Preparation, Start};
 
 /// Flags of commands that prepare a drive. A command whose default is not `footprint` changes it
-/// with `mut_arg`, or resets it there and says what it takes with [`PreparationArgs::or`].
+/// with `mut_arg`, or resets it there.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PreparationArgs {
     /// What the drive holds at the start. `empty`: nothing. `footprint`: what the run reads or
@@ -30,11 +30,6 @@ pub(crate) struct PreparationArgs {
 }
 
 impl PreparationArgs {
-    /// The flags with a start where they name none.
-    pub(crate) fn or(&self, start: Start) -> Self {
-        Self { start: self.start.clone().or(Some(start)), ..self.clone() }
-    }
-
     /// The preparation that the flags ask for. `seed` decides where pages are and which of them are
     /// overwritten.
     pub(crate) fn preparation(&self, seed: u64) -> Outcome<Preparation> {

@@ -8,14 +8,13 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
 use crate::tuning::{self, Bar, HarmArg, TuneArgs, TuningJob};
 use anyhow::anyhow;
-use ssdtune_tune::evaluate::EvaluationCounts;
 use ssdtune_tune::memory::{AutoDb, Beginning};
 use ssdtune_tune::recommend::{self, Options, Pick, Recommendation};
 use ssdtune_tune::search::{
     self, Algorithm, BeginError, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings,
     Trial,
 };
-use ssdtune_tune::{Aim, DefaultSpace};
+use ssdtune_tune::{Aim, DefaultSpace, evaluate::EvaluationCounts};
 use std::path::Path;
 
 /// Arguments of `ssdtune search`.

@@ -29,7 +29,7 @@ const USED: f64 = 0.9;
 /// What `--start` is here.
 const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what requests touch), \
     `sequential[:SHARE]`, `steady[:SHARE]` (as endless random overwrites leave that share). \
-    Default: `steady:0.9` in a space of flash parts; else, and with --evaluator, `footprint`";
+    Default: `footprint`; in a space of flash parts, without windows and --evaluator, `steady:0.9`";
 
 /// Arguments that every tuning command takes.
 #[derive(Debug, clap::Args)]
@@ -241,7 +241,7 @@ impl TuneArgs {
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
         let whole = self.requests.is_some() || self.evaluator.is_some();
-        let preparation = self.preparation(space.has_parts(), context)?;
+        let preparation = self.preparation(context)?;
         let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
         let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
         let set = self.workloads(sectors, max_harm.is_some(), sampled, context)?;
@@ -254,7 +254,9 @@ impl TuneArgs {
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
         let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
-        let evaluator = self.evaluator(preparation)?;
+        let is_used = self.is_start_open() && task.space.has_parts() && !task.is_sampled();
+        let used = || Preparation::of(Start::Steady(Shares::all(USED)), 0);
+        let evaluator = self.evaluator(if is_used { used() } else { preparation })?;
         TuningJob { task, held_out, evaluator, db, outside }.drawn(context)
     }
 
@@ -294,14 +296,18 @@ impl TuneArgs {
         Ok(Box::new(external))
     }
 
-    /// What drives hold and have been through. Each drive has its own seed. Drives that are to be
-    /// bought are measured in the state that long use leaves them in, if nothing else is asked for
-    /// and the evaluator knows that state.
-    fn preparation(&self, is_for_sale: bool, context: &Context) -> Outcome<Preparation> {
+    /// Whether nothing is said of what drives hold and have been through, and the evaluator knows
+    /// used ones. Drives of windows have the past that their trace gave them.
+    fn is_start_open(&self) -> bool {
+        let PreparationArgs { start, age, erases } = &self.preparation;
+        let is_stated = start.is_some() || !age.is_empty() || erases.is_some();
+        !is_stated && self.initial_state.is_none() && self.evaluator.is_none()
+    }
+
+    /// What drives hold and have been through. Each drive has its own seed.
+    fn preparation(&self, context: &Context) -> Outcome<Preparation> {
         let Some((start, ages)) = &self.initial_state else {
-            let is_used = is_for_sale && self.evaluator.is_none();
-            let start = if is_used { Start::Steady(Shares::all(USED)) } else { Start::Footprint };
-            return self.preparation.or(start).preparation(0);
+            return self.preparation.preparation(0);
         };
         let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
         context.note(format_args!(
