@@ -5,7 +5,7 @@
 //! as long as a run lasts. Whoever compares drives on short runs lets them settle and charges the
 //! work.
 
-use super::{Replay, Simulator, Stream};
+use super::{Outcome, Replay, Simulator, Stream};
 use ssdtune_model::{Nanos, Place, Sectors, TenantId};
 use ssdtune_trace::{Op, Request};
 
@@ -22,12 +22,13 @@ pub struct Work {
 impl Simulator {
     /// Lets the drive do what it has left undone in the last run: what the host has written leaves
     /// the data cache for flash, and collection goes on until nothing asks for it. The answer also
-    /// counts what the drive did by itself after the last request of the run.
+    /// counts what the drive did by itself after the last request of the run. `None` if it runs out of
+    /// free blocks: it could not have gone on.
     ///
     /// Changed mappings that a mapping cache holds are not written back.
     ///
     /// The flushes that it takes count as requests: take the [`Simulator::report`] before.
-    pub fn settle(&mut self) -> Work {
+    pub fn settle(&mut self) -> Option<Work> {
         let done = self.worked_when_served.unwrap_or_else(|| self.worked());
         let at = self.core.now();
         let flush = |place| {
@@ -37,8 +38,8 @@ impl Simulator {
             Stream { requests, tenant: Some(tenant), replay: Replay::Open }
         };
         let flushes = (0..self.tenants.len()).map(flush).collect();
-        self.run(flushes, |_| true);
-        Work { done, left: self.worked().saturating_sub(done) }
+        let is_done = self.run(flushes, |_| true) == Outcome::Completed;
+        is_done.then(|| Work { done, left: self.worked().saturating_sub(done) })
     }
 
     /// What the mean die has worked since the first request arrived.

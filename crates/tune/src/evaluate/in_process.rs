@@ -111,7 +111,11 @@ impl InProcess {
             Served::Completed => {
                 let mut facts = facts(&drive.report());
                 let is_used = self.preparation.is_used();
-                let work = if is_used { drive.settle() } else { Work::default() };
+                let work = if is_used { drive.settle() } else { Some(Work::default()) };
+                let work = work.ok_or_else(|| {
+                    let trace = &job.trace.name;
+                    EvaluationError::Unfit(format!("{trace} leaves it without free blocks"))
+                })?;
                 facts.left_seconds = work.left.as_secs_f64();
                 Ok((facts, work))
             }
