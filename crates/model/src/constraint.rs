@@ -315,7 +315,7 @@ mod tests {
         let broken = limits.violations(&drive);
         assert_eq!(broken.len(), 1, "{broken:?}");
         let told = broken[0].to_string();
-        let expected = "usable_capacity_bytes: 336 GiB for the host, wanted 384 GiB within 10 %";
+        let expected = "usable_capacity_bytes: 336.00 GiB for the host, wanted 384 GiB within 10 %";
         assert_eq!(told, expected);
     }
 
