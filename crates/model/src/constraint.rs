@@ -126,8 +126,9 @@ impl Constraints {
     }
 
     /// Reads a constraints file: TOML whose keys are `capacity_bytes` (raw flash),
-    /// `usable_capacity_bytes`, `capacity_tolerance` (0.1 if absent), `interface`, `flash_type`, `power_budget_watts`, `dram_budget_bytes`, `max_chips`
-    /// and `min_overprovisioning`. All are optional; other keys are faults.
+    /// `usable_capacity_bytes`, `capacity_tolerance` (0.1 if absent), `interface`, `flash_type`,
+    /// `power_budget_watts`, `dram_budget_bytes`, `max_chips` and `min_overprovisioning`. All are
+    /// optional; other keys are faults.
     ///
     /// # Errors
     /// Every fault, with its line.

@@ -195,8 +195,8 @@ fn mean_interval(numbers: &[f64]) -> Option<[f64; 2]> {
     Some([mean - half, mean + half])
 }
 
-/// ` +- 1.2 %`, or nothing where that is not known. If the interval holds 1, it is not decided which
-/// drive is better.
+/// ` +- 1.2 %`, or nothing where that is not known. If the interval holds 1, it is not decided
+/// which drive is better.
 fn known(interval: Option<Interval>) -> String {
     interval.map_or(String::new(), |own| {
         let undecided = if own.holds(1.0) && own.low < own.high { ", undecided" } else { "" };

@@ -54,8 +54,8 @@ impl<'a> Moves<'a> {
         Self { layouts: moves.fitting_layouts(), ..moves }
     }
 
-    /// The drive of a point, with what its alternatives limit lowered to what they allow, if it keeps
-    /// the limits. Its point becomes canonical.
+    /// The drive of a point, with what its alternatives limit lowered to what they allow, if it
+    /// keeps the limits. Its point becomes canonical.
     fn feasible(&self, point: &Point) -> Option<Feasible> {
         let point = self.space.within_alternatives(point, None);
         let found = self.limits.feasible(self.space, self.base, &point)?;

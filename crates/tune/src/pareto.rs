@@ -24,8 +24,8 @@ pub fn front(points: &[Vec<f64>]) -> Vec<usize> {
     (0..points.len()).filter(|index| !is_beaten(*index)).collect()
 }
 
-/// The hypervolume of points over a reference (While, Bradstreet, Barone: "A Fast Way of Calculating
-/// Exact Hypervolumes", 2012).
+/// The hypervolume of points over a reference (While, Bradstreet, Barone: "A Fast Way of
+/// Calculating Exact Hypervolumes", 2012).
 pub fn hypervolume(points: &[Vec<f64>], reference: &[f64]) -> f64 {
     let above = |point: &&Vec<f64>| point.iter().zip(reference).all(|(own, least)| own > least);
     let mut kept: Vec<Vec<f64>> = points.iter().filter(above).cloned().collect();

@@ -43,8 +43,8 @@ pub use crate::breach::SCHEMA;
 pub use crate::interval::SpeedupInterval;
 pub use ablation::{AblationRow, Weight, ablate, ablation_text};
 pub use build::{Options, evidence_max, question, recommend};
-pub use choice::{Choice, Refused, choice_max, choose};
-pub use front::{FRONT_MAX, Front, FrontAim, FrontPoint, Pick, front_file};
+pub use choice::{Choice, FRONT_MAX, Refused, choice_max, choose};
+pub use front::{Front, FrontAim, FrontPoint, Pick, front_file};
 pub use html::html_page;
 pub use judgement::Judgement;
 pub use parameters::parameter_lines;
@@ -97,8 +97,8 @@ struct Stub<'a> {
 }
 
 impl Recommendation {
-    /// The names and texts of [`file_names`]. Without a text there must be no such file: MQSim has no
-    /// words for the drive, or the front has fewer drives.
+    /// The names and texts of [`file_names`]. Without a text there must be no such file: MQSim has
+    /// no words for the drive, or the front has fewer drives.
     ///
     /// # Errors
     /// The document is not JSON: a figure of it is no number.

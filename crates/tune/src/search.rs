@@ -31,6 +31,7 @@
 mod answer;
 mod autoblox;
 mod bayes;
+mod beaten;
 mod censor;
 mod front;
 mod hopeless;
@@ -56,7 +57,7 @@ mod unseen;
 pub use crate::aim::Aim;
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use answer::GradeAnswer;
-pub use front::REFERENCE;
+pub use beaten::REFERENCE;
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
@@ -126,13 +127,13 @@ impl Found {
     /// Numbers of the trials that keep every limit and of which none is better in every aim, in the
     /// order of the trials. Empty without aims.
     pub fn front(&self) -> Vec<usize> {
-        front::front_of(&self.trials)
+        beaten::front_of(&self.trials)
     }
 
     /// The hypervolume of the front after each trial: what is better than half as good as the
     /// baseline in every aim, and no better than a trial.
     pub fn hypervolumes(&self) -> Vec<f64> {
-        (1..=self.trials.len()).map(|count| front::volume_of(&self.trials[..count])).collect()
+        (1..=self.trials.len()).map(|count| beaten::volume_of(&self.trials[..count])).collect()
     }
 
     /// The trial with the best performance on the target among those within the power budget. Other

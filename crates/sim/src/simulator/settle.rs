@@ -22,8 +22,8 @@ pub struct Work {
 impl Simulator {
     /// Lets the drive do what it has left undone in the last run: what the host has written leaves
     /// the data cache for flash, and collection goes on until nothing asks for it. The answer also
-    /// counts what the drive did by itself after the last request of the run. `None` if it runs out of
-    /// free blocks: it could not have gone on.
+    /// counts what the drive did by itself after the last request of the run. `None` if it runs out
+    /// of free blocks: it could not have gone on.
     ///
     /// Changed mappings that a mapping cache holds are not written back.
     ///

@@ -100,13 +100,12 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "ignore_pruning")]
     ignore_order: bool,
 
-    /// What drives are to be good at, where that is more than the grade: some of latency, p99, p99.9,
-    /// throughput, price, power and endurance, with commas between them. The result is the drives of
-    /// which none is better in everything (bayes).
+    /// What drives are to be good at beside the grade: some of latency, p99, p99.9, throughput,
+    /// price, power, endurance. The result is drives of which none is better in all (bayes).
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     aim: Vec<Aim>,
 
-    /// Which of these drives is recommended: `knee`, `price=120` or `price=1.2x` (the best grade for
+    /// Which of these is recommended: `knee`, `price=120` or `price=1.2x` (the best grade for
     /// that), or `latency=2x` (the cheapest that is so fast).
     #[arg(long, value_name = "WHICH", default_value = "knee", requires = "aim")]
     pick: Pick,

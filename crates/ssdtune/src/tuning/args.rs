@@ -27,7 +27,7 @@ const REQUESTS: u32 = 100_000;
 /// Where a search for what can be bought begins: long use has filled nine tenths of the drive.
 const USED: f64 = 0.9;
 /// What `--start` is here.
-const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what requests touch), \
+const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what is touched), \
     `sequential[:SHARE]`, `steady[:SHARE]` (as endless random overwrites leave that share). \
     Default: `footprint`; in a space of flash parts, without windows and --evaluator, `steady:0.9`";
 
@@ -225,8 +225,8 @@ impl TuneArgs {
         if share > 0.0 { share.min(1.0) } else { 1.0 }
     }
 
-    /// Loads everything. `default` is the space where the arguments name none; `max_harm` is the share
-    /// that each other workload may lose.
+    /// Loads everything. `default` is the space where the arguments name none; `max_harm` is the
+    /// share that each other workload may lose.
     pub(crate) fn load(
         &self,
         default: DefaultSpace,

@@ -3,8 +3,8 @@
 //! An inequality consists of two expressions and one of `<= < >= > == !=` between them. Expressions
 //! are made of numbers (also with `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB`, `TB`), keys of the
 //! catalogue that hold a number or a switch, the names `capacity_bytes`, `usable_bytes`,
-//! `dram_bytes`, `chips`, `dies`, `planes` and `controller_pins`, the four operations, and parentheses. Names are checked when the text is
-//! read.
+//! `dram_bytes`, `chips`, `dies`, `planes` and `controller_pins`, the four operations, and
+//! parentheses. Names are checked when the text is read.
 
 use super::{derived, value_of};
 use ssdtune_model::catalogue::{self, Kind};

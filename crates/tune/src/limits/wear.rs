@@ -12,8 +12,8 @@ pub fn endurance_bytes(config: &DeviceConfig, write_amplification: f64) -> f64 {
     raw * f64::from(config.flash.pe_cycles_limit) / write_amplification
 }
 
-/// Signals of an 8-bit flash channel: data 8, strobe 2, read enable 2, CLE, ALE, write enable, write
-/// protection (ONFI 3.2). Each further byte of width adds data and strobe.
+/// Signals of an 8-bit flash channel: data 8, strobe 2, read enable 2, CLE, ALE, write enable,
+/// write protection (ONFI 3.2). Each further byte of width adds data and strobe.
 const PINS_PER_CHANNEL: u32 = 16;
 const PINS_PER_FURTHER_BYTE: u32 = 10;
 /// Signals of a PCIe lane: a pair in each direction; of a port: the clock's pair, reset, request.

@@ -1,7 +1,7 @@
 //! Makes a recommendation from a finished search.
 
 use super::choice::{Choice, HarmMeter, Refused, choose};
-use super::front::{self, Pick};
+use super::front::{self, Front, Pick, Picked};
 use super::judgement::Judgement;
 use super::measured::{Care, STATES, table};
 use super::{
@@ -51,16 +51,7 @@ pub fn recommend(
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
     let before = evaluator.counts();
-    let (number, refused, front) = match settings.aims.is_empty() {
-        true => {
-            let Choice { number, refused } = choose(task, found, evaluator)?;
-            (number, refused, None)
-        }
-        false => {
-            let picked = front::pick(task, settings, found, options.pick, evaluator)?;
-            (picked.number, picked.refused, Some(picked.front))
-        }
-    };
+    let (Choice { number, refused }, front) = chosen(task, settings, found, options, evaluator)?;
     let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let (drive, mut importance) = collector.simplify(best, front.is_some())?;
@@ -80,9 +71,6 @@ pub fn recommend(
         Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
     };
     let prices = task.limits.prices.as_ref();
-    let rows = [(&training.target.baseline, &task.base), (&training.target.own, &config)];
-    let endurance_bytes =
-        rows.map(|(row, drive)| row.write_amplification.map(|own| endurance_bytes(drive, own)));
     let drives = [&task.base, &config];
     let tick = evaluator.counts();
     Ok(Recommendation {
@@ -100,6 +88,7 @@ pub fn recommend(
             seconds: 0.0,
         },
         grade,
+        endurance_bytes: endurance(task, &training, &config),
         training,
         held_out_breaches,
         held_out,
@@ -118,14 +107,35 @@ pub fn recommend(
         verdicts: verdicts(&found.trials),
         price: prices.map(|prices| drives.map(|drive| prices.of(drive))),
         bill: prices.map(|prices| drives.map(|drive| prices.bill(drive))),
-        endurance_bytes,
         controller_pins: drives.map(|drive| controller_pins(drive)),
         notes: collector.notes,
     })
 }
 
-/// The most evaluations that [`recommend`] asks for beside those that choose the drive, whether they
-/// are in memory or not.
+/// The trial to recommend, and the front that it is of if the search had aims.
+fn chosen(
+    task: &Task,
+    settings: &Settings,
+    found: &Found,
+    options: &Options,
+    evaluator: &CachedEvaluator,
+) -> Result<(Choice, Option<Front>), TuneError> {
+    if settings.aims.is_empty() {
+        return Ok((choose(task, found, evaluator)?, None));
+    }
+    let picked = front::pick(task, settings, found, options.pick, evaluator)?;
+    let Picked { front, number, refused } = picked;
+    Ok((Choice { number, refused }, Some(front)))
+}
+
+/// What the baseline and a drive endure, by what they do to the target.
+fn endurance(task: &Task, training: &SpeedupTable, config: &CheckedConfig) -> [Option<f64>; 2] {
+    let rows = [(&training.target.baseline, &task.base), (&training.target.own, config)];
+    rows.map(|(row, drive)| row.write_amplification.map(|own| endurance_bytes(drive, own)))
+}
+
+/// The most evaluations that [`recommend`] asks for beside those that choose the drive, whether
+/// they are in memory or not.
 ///
 /// # Errors
 /// Those of [`choose`].
@@ -136,10 +146,7 @@ pub fn evidence_max(
     options: &Options,
     evaluator: &CachedEvaluator,
 ) -> Result<u64, TuneError> {
-    let number = match settings.aims.is_empty() {
-        true => choose(task, found, evaluator)?.number,
-        false => front::pick(task, settings, found, options.pick, evaluator)?.number,
-    };
+    let (Choice { number, .. }, _) = chosen(task, settings, found, options, evaluator)?;
     let best = &found.trials[number];
     let traces = |workloads: &mut dyn Iterator<Item = &Workload>| -> u64 {
         workloads.map(|workload| workload.traces.len() as u64).sum()
@@ -237,8 +244,8 @@ impl EvidenceCollector<'_> {
         answer.speedup_over(&self.found.baseline.target)
     }
 
-    /// Takes back each change of a drive alone. Returns the axes and the importance of each, greatest
-    /// first.
+    /// Takes back each change of a drive alone. Returns the axes and the importance of each,
+    /// greatest first.
     fn importance(&self, drive: &Chosen) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
         let Task { space, base, limits, target, weights, .. } = self.task;
         let groups = self.groups(&drive.point);

@@ -6,7 +6,6 @@
 //!
 //! Cost: the other workloads, for the baseline and for each trial judged. Mostly that is one.
 
-use super::front::FRONT_MAX;
 use crate::breach::{Breach, Nearest, TraceSet};
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
@@ -16,6 +15,10 @@ use crate::task::Task;
 use crate::workload::Workload;
 use serde::Serialize;
 use ssdtune_model::CheckedConfig;
+
+/// The most drives of a front that are judged and written down. Of more, those go first that add
+/// least to the hypervolume.
+pub const FRONT_MAX: usize = 20;
 
 /// A drive that is not recommended although its grade is higher.
 #[derive(Clone, Debug, Serialize)]
@@ -54,8 +57,8 @@ pub struct Choice {
     pub refused: Vec<Refused>,
 }
 
-/// The most evaluations that choosing the trial to recommend asks for, whether they are in memory or
-/// not.
+/// The most evaluations that choosing the trial to recommend asks for, whether they are in memory
+/// or not.
 pub fn choice_max(task: &Task, found: &Found) -> u64 {
     let each: usize = validation(task).iter().map(|workload| workload.traces.len()).sum();
     let best = found.ranking.iter().take_while(|number| **number != 0).count();

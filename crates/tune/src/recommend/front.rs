@@ -3,7 +3,7 @@
 //! Each is judged on validation traces as a recommendation is, and those that hurt other workloads
 //! are left out. One of the others is the answer, by what the user picks it for.
 
-use super::choice::{HarmMeter, Refused};
+use super::choice::{FRONT_MAX, HarmMeter, Refused};
 use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
@@ -17,10 +17,6 @@ use ssdtune_model::document;
 use ssdtune_report::{self as report, Axis, Chart, Series, Svg, Table};
 use std::fmt;
 use std::str::FromStr;
-
-/// The most drives of a front that are written down. Of more, those go first that add least to the
-/// hypervolume.
-pub const FRONT_MAX: usize = 20;
 
 /// The name of the file of a drive of the front, by its place from 1.
 pub fn front_file(place: usize) -> String {
@@ -77,8 +73,8 @@ pub struct Front {
     pub aims: Vec<FrontAim>,
     /// The drives, the best of the first aim first.
     pub points: Vec<FrontPoint>,
-    /// The volume of all that is better than half as good as the baseline in every aim and no better
-    /// than one of the drives, in logarithms.
+    /// The volume of all that is better than half as good as the baseline in every aim and no
+    /// better than one of the drives, in logarithms.
     pub hypervolume: f64,
     /// The hypervolume of all trials, after each of them.
     pub progress: Vec<f64>,

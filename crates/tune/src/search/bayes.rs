@@ -225,9 +225,9 @@ fn within_the_budget(state: &SearchState, reserve: f64, tried: Vec<Change>) -> V
     kept.map(|(_, one)| one.clone()).collect()
 }
 
-/// The ranks that the sensitivity runs try on an axis: all of a choice of settings that go together,
-/// half and double on a layout axis, the ends of any other ordered axis, and a few values of an axis
-/// of names.
+/// The ranks that the sensitivity runs try on an axis: all of a choice of settings that go
+/// together, half and double on a layout axis, the ends of any other ordered axis, and a few values
+/// of an axis of names.
 fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     let searched = &state.task.space.axes()[axis];
     let (here, last) = (state.base_point.0[axis], searched.count() as u16 - 1);

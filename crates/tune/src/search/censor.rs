@@ -1,7 +1,7 @@
 //! Censoring: which trials are not run on the other workloads, because their performance on the
 //! target is too low to win.
 
-use super::front;
+use super::beaten;
 use super::log::TrialLog;
 use super::settings::Algorithm;
 use super::trial::{Trial, Verdict};
@@ -38,10 +38,10 @@ pub(super) fn censor(trials: &mut [Trial], task: &Task, algorithm: Algorithm, lo
     }
 }
 
-/// Sets the verdict of trials that cannot win where there are several aims: those that another trial
-/// beats in everything, or whose gains are not known.
+/// Sets the verdict of trials that cannot win where there are several aims: those that another
+/// trial beats in everything, or whose gains are not known.
 pub(super) fn censor_what_is_beaten(trials: &mut [Trial], log: &TrialLog) {
-    let is_beaten = |gains: &Vec<f64>| front::is_beaten(gains, log.trials());
+    let is_beaten = |gains: &Vec<f64>| beaten::is_beaten(gains, log.trials());
     for trial in trials.iter_mut().filter(|trial| trial.verdict == Verdict::Graded) {
         if trial.gains.as_ref().is_none_or(is_beaten) {
             trial.verdict = Verdict::Censored;

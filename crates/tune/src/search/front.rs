@@ -11,9 +11,10 @@
 //! trials.
 
 use super::Ended;
+use super::beaten::{REFERENCE, front_of, gains_of, volume_of};
 use super::state::SearchState;
 use super::surrogate::{FitHistory, Surrogate, columns, fit, row};
-use super::trial::{Proposal, Trial, Verdict};
+use super::trial::Proposal;
 use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::limits::Feasible;
@@ -25,42 +26,12 @@ use ndarray::Array2;
 use ssdtune_learn::gp::Hyperparameters;
 use std::collections::BTreeMap;
 
-/// The reference of the hypervolume: half as good as the baseline in everything.
-pub const REFERENCE: f64 = -std::f64::consts::LN_2;
-
 /// The number of candidates predicted for one batch.
 const CANDIDATES: u64 = 300;
 /// Standard deviations by which a prediction is taken to be better than expected.
 const OPTIMISM: f64 = 1.0;
 /// A growth of the hypervolume by less than this share counts as none.
 const GROWTH_MIN: f64 = 0.01;
-
-/// The gains of a trial that keeps every limit; `None` of any other.
-fn kept_gains(trial: &Trial) -> Option<&Vec<f64>> {
-    trial.gains.as_ref().filter(|_| trial.verdict == Verdict::Graded)
-}
-
-/// Numbers of the trials of which none is better in everything, in the order of their numbers.
-pub(super) fn front_of(trials: &[Trial]) -> Vec<usize> {
-    let kept: Vec<&Trial> = trials.iter().filter(|trial| kept_gains(trial).is_some()).collect();
-    let gains: Vec<Vec<f64>> = kept.iter().filter_map(|trial| kept_gains(trial)).cloned().collect();
-    pareto::front(&gains).into_iter().map(|index| kept[index].number).collect()
-}
-
-/// The hypervolume of trials.
-pub(super) fn volume_of(trials: &[Trial]) -> f64 {
-    let gains = gains_of(trials, &front_of(trials));
-    gains.first().map_or(0.0, |first| pareto::hypervolume(&gains, &vec![REFERENCE; first.len()]))
-}
-
-fn gains_of(trials: &[Trial], numbers: &[usize]) -> Vec<Vec<f64>> {
-    numbers.iter().filter_map(|number| kept_gains(&trials[*number])).cloned().collect()
-}
-
-/// Whether some trial is at least as good in everything.
-pub(super) fn is_beaten(gains: &[f64], trials: &[Trial]) -> bool {
-    trials.iter().filter_map(kept_gains).any(|other| pareto::dominates(other, gains))
-}
 
 /// Goes on with a search whose trials so far are in `state`. `weights` has one number for each
 /// axis, and `axes` are those to draw jumps from.

@@ -58,8 +58,8 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// A judge for a task and the aims of its search. The baseline is measured at once. The share `prefix_share` of the
-    /// target's requests is the prefix.
+    /// A judge for a task and the aims of its search. The baseline is measured at once. The share
+    /// `prefix_share` of the target's requests is the prefix.
     pub fn new(
         task: &'a Task,
         aims: &'a [Aim],

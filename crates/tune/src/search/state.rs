@@ -1,7 +1,7 @@
 //! The state of a search. Algorithms hand proposals to it, and read trials and budget from it.
 
+use super::beaten::volume_of;
 use super::censor::{censor, censor_what_is_beaten};
-use super::front;
 use super::hopeless::HopelessFilter;
 use super::judge::{Judge, OnPrefix, TargetResult};
 use super::log::TrialLog;
@@ -303,8 +303,7 @@ impl<'a> SearchState<'a> {
             budget: self.budget.limit(),
             best_grade: best.and_then(|best| best.grade),
             best_target: best.and_then(|best| best.target).unwrap_or(NONE),
-            hypervolume: (!self.settings.aims.is_empty())
-                .then(|| front::volume_of(self.log.trials())),
+            hypervolume: (!self.settings.aims.is_empty()).then(|| volume_of(self.log.trials())),
         };
         if let Some(trial) = self.log.trials().last() {
             (self.tell)(trial, &progress);

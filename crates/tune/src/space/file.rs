@@ -214,8 +214,8 @@ impl Reader<'_> {
         one
     }
 
-    /// The rows of the catalogue that a value with the path `path` stands for, with their values and
-    /// places: that of the path, or those of a table of further paths.
+    /// The rows of the catalogue that a value with the path `path` stands for, with their values
+    /// and places: that of the path, or those of a table of further paths.
     fn flat<'v>(
         &mut self,
         owner: &str,

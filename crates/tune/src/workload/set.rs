@@ -18,8 +18,8 @@ pub struct WorkloadSet {
     /// The others with requests that no proposal learns from; empty if that is not wanted.
     pub validation: Vec<Workload>,
     /// The target and the others with held-out seeds; of a target that is a trace file the requests
-    /// that follow those of the search, or the windows that the search does not see. `None` if there
-    /// are no further requests of one of them.
+    /// that follow those of the search, or the windows that the search does not see. `None` if
+    /// there are no further requests of one of them.
     pub held_out: Option<Vec<Workload>>,
 }
 
