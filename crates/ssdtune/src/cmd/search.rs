@@ -74,9 +74,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVALS", default_value_t = 15)]
     patience: u32,
 
-    /// Requests of the prefix that candidates are raced on (bayes). With 0 there are no races.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    prefix: u32,
+    /// Requests of the prefix that candidates are raced on (bayes); 0: no races. Default: a tenth.
+    #[arg(long, value_name = "N")]
+    prefix: Option<u32>,
 
     /// Go on with the search that these same options began, finished or not; --budget, --patience
     /// and --convergence may be others. What it measured is not run again, and the answer is the

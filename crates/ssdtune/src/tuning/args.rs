@@ -184,9 +184,9 @@ pub(crate) struct BudgetArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
 
-    /// Requests of the prefix that candidates are raced on. With 0 there are no races.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    prefix: u32,
+    /// Requests of the prefix that candidates are raced on; 0: no races. Default: a tenth.
+    #[arg(long, value_name = "N")]
+    prefix: Option<u32>,
 }
 
 impl BudgetArgs {
@@ -218,9 +218,9 @@ impl TuneArgs {
         Weights { alpha: self.alpha, beta: self.beta }
     }
 
-    /// The share of a trace that its first `requests` are, for races on a prefix. Without requests
-    /// it is the whole trace: nothing is raced.
-    pub(crate) fn prefix_share(&self, requests: u32) -> f64 {
+    /// The share of a trace that a prefix is: a tenth if nothing is said, all of it for 0 requests.
+    pub(crate) fn prefix_share(&self, requests: Option<u32>) -> f64 {
+        let Some(requests) = requests else { return Settings::default().prefix };
         let share = f64::from(requests) / f64::from(self.requests.unwrap_or(REQUESTS));
         if share > 0.0 { share.min(1.0) } else { 1.0 }
     }

@@ -107,7 +107,8 @@ fn every_preset_lies_in_the_market_around_it() {
 
 /// Two parts, of which the slower one has a slow interface.
 const PARTS: &str = "[choice.part]\nold = { flash.pe_cycles_limit = 1000, \
-                     flash.planes_per_die = 2, at_most.\"bus.rate_mts\" = 400 }\nnew = { flash.pe_cycles_limit = 3000 }\n\
+                     flash.planes_per_die = 2, at_most.\"bus.rate_mts\" = 400 }\n\
+                     new = { flash.pe_cycles_limit = 3000 }\n\
                      [bus]\nrate_mts = [200, 400, 800]\n";
 
 #[test]
