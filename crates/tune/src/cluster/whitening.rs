@@ -65,7 +65,7 @@ impl Whitening {
         rows
     }
 
-    /// Whether a map that was read from AutoDB can be applied to rows of so many columns.
+    /// Whether a map that was read from AutoDB can be applied to rows with this number of columns.
     pub(super) fn is_sound(&self, columns: usize) -> bool {
         self.triangle.len() == start(columns)
             && self.triangle.iter().all(|cell| cell.is_finite())

@@ -107,7 +107,7 @@ pub struct Trial {
     /// than the baseline. `None` without aims, and where one is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<Vec<f64>>,
-    /// The same on the prefix of the target.
+    /// The gain in each aim on the prefix of the target; `None` where that was not run.
     #[serde(skip)]
     pub prefix_gains: Option<Vec<f64>>,
     /// The limits that the drive breaks, as far as it was measured.
