@@ -2,12 +2,14 @@
 """What `ssdtune search --space market` finds for real traces and models, and what is left of it on
 requests that the search never saw.
 
-    market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...]   runs that are not in OUT yet
-    market.py show OUT                                                  tables in Markdown
+    market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...] [--guesses FACTOR]
+                                        runs that are not in OUT yet
+    market.py show OUT                  a table in Markdown
 
 TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
 judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
-so that a study goes on where it was left.
+so that a study goes on where it was left. With --guesses every time of every flash part that no
+public source tells is FACTOR times as long; such a study has an OUT of its own.
 """
 
 import argparse
@@ -27,7 +29,8 @@ TARGETS = {
     "websearch": "websearch",
     "kvstore": "kvstore",
 }
-BASES = Path(__file__).resolve().parents[2] / "configs" / "bases"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+BASES = CONFIGS / "bases"
 BASELINES = {
     "intel-750-400gb": str(BASES / "intel-750-400gb.toml"),
     "micron-7450-max-800gb": "micron-7450-max-800gb",
@@ -36,6 +39,20 @@ REQUESTS = 20_000
 BUDGET = 30
 # The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+
+
+def with_guesses(factor, path):
+    """Writes the catalogue of parts to `path`, every guessed time `factor` times as long."""
+    guessed = []
+    lines = []
+    for line in (CONFIGS / "parts" / "market.toml").read_text().splitlines():
+        key, _, value = line.partition(" = ")
+        if key == "guessed":
+            guessed = json.loads(value)
+        elif key in guessed and key.endswith("_ns"):
+            line = f"{key} = {round(float(value.split('#')[0]) * factor)}"
+        lines.append(line)
+    path.write_text("\n".join(lines) + "\n")
 
 
 def command(ssdtune, traces, target, baseline, seed):
@@ -75,6 +92,11 @@ def stored(out):
 def run(args):
     first, last = (int(part) for part in args.seeds.split("-"))
     done = {(row["target"], row["baseline"], row["seed"]) for row in stored(args.out)}
+    parts = []
+    if args.guesses is not None:
+        catalogue = args.out.with_suffix(".parts.toml")
+        with_guesses(args.guesses, catalogue)
+        parts = ["--parts", str(catalogue)]
     wanted = args.only.split(",") if args.only else list(TARGETS)
     for seed in range(first, last + 1):
         for target in wanted:
@@ -82,7 +104,7 @@ def run(args):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                call = command(args.ssdtune, args.traces, target, baseline, seed)
+                call = [*command(args.ssdtune, args.traces, target, baseline, seed), *parts]
                 answer = subprocess.run(call, check=True, capture_output=True, text=True)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 row = {"target": target, "baseline": baseline, "seed": seed}
@@ -151,6 +173,7 @@ def main():
     runs.add_argument("traces", type=Path)
     runs.add_argument("--seeds", default="0-9")
     runs.add_argument("--only")
+    runs.add_argument("--guesses", type=float)
     runs.set_defaults(act=run)
     shows = actions.add_parser("show")
     shows.add_argument("out", type=Path)
