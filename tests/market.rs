@@ -189,3 +189,39 @@ fn long_traces_are_told_from_windows_here_too() {
     assert!(windows > Some(0), "{windows:?}");
     assert_eq!(state(&trace), (json!("in steady state, 90 % filled"), None));
 }
+
+#[test]
+fn a_percentile_can_be_the_grade() {
+    let found = found(&["--budget", "12", "--latency", "p99"]);
+    assert_eq!(found["question"]["latency"], "p99");
+    assert_eq!(found["question"]["both_rules"], Value::Null);
+    let mean = self::found(&["--budget", "12"]);
+    let us =
+        |found: &Value| found["training"]["target"]["baseline"]["figures"]["latency_ns"].as_f64();
+    assert!(us(&found) > us(&mean), "{found}");
+    search(&["--budget", "12", "--latency", "p99"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains(" p99 latency"));
+    search(&["--latency", "p50"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("write mean, p99 or p99.9"));
+}
+
+/// The lesser of two speedups is at most the one of the own rules.
+#[test]
+fn a_robust_grade_holds_under_the_rules_of_mqsim_too() {
+    let found = found(&["--budget", "12", "--robust"]);
+    assert_eq!(found["question"]["both_rules"], true);
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("the lesser of two"), "{notes}");
+    let target = &found["training"]["target"];
+    let figure = |drive: &str, key: &str| target[drive]["figures"][key].as_f64().unwrap();
+    let by_own = [
+        figure("baseline", "latency_ns") / figure("own", "latency_ns"),
+        figure("own", "throughput_bps") / figure("baseline", "throughput_bps"),
+    ];
+    let told = ["latency", "throughput"].map(|key| target["speedup"][key].as_f64().unwrap());
+    assert!(told[0] <= by_own[0] * 1.000_001 && told[1] <= by_own[1] * 1.000_001, "{target}");
+}

@@ -10,7 +10,7 @@ use ssdtune_model::catalogue::{self, Group, Legal, Mqsim, Parameter, SECTIONS, U
 use ssdtune_model::config::{Compat, DeviceConfig};
 use ssdtune_model::document::Part;
 use ssdtune_model::source::{self, ForeignDrive, LoadError, Loaded};
-use ssdtune_model::{Fault, Faults, Problem, closest_name};
+use ssdtune_model::{Fault, Faults, Nanos, Problem, closest_name};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -306,6 +306,28 @@ pub fn write_device(config: &DeviceConfig) -> Result<Noted<String>, Faults> {
     write_group(&mut text, config, Group::Flash, "\t\t\t");
     let _ = write!(text, "\t\t</{FLASH}>\n\t</{DEVICE}>\n</Execution_Parameter_Set>\n");
     Ok(Noted { value: text, notes })
+}
+
+/// The drive that MQSim makes of this one: what it has no words for is as MQSim always does it, and
+/// all of its peculiarities are on. Cells that are programmed all at once are programmed page by
+/// page there, so each page takes its share of the time, and a drive writes as fast as before.
+///
+/// The drive may be none that can be: check it.
+pub fn as_mqsim(config: &DeviceConfig) -> DeviceConfig {
+    let mut other = config.clone();
+    if config.flash.one_shot {
+        let pages = config.flash.technology.page_types().len() as u64;
+        other.flash.program_latency =
+            config.flash.program_latency.map(|time| Nanos(time.0 / pages));
+    }
+    let plain = plain();
+    // The mode of the cache is in the workload's file.
+    let unknown = |row: &&Parameter| row.mqsim.is_none() && row.key != "cache.mode";
+    for row in catalogue::parameters().filter(unknown) {
+        let set = row.set(&mut other, row.get(&plain));
+        debug_assert!(set.is_ok(), "{}: a default that is not legal", row.key);
+    }
+    other
 }
 
 /// What MQSim will not know of a drive, one sentence each.

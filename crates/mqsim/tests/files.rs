@@ -220,3 +220,24 @@ fn a_generator_is_read_with_its_notes_and_must_be_able_to_start_and_stop() {
     let text = scenario.check(&geometry).unwrap_err().to_string();
     assert_eq!(text, "flow 1: Plane_IDs = 7: the drive has only 2, numbered from 0");
 }
+
+/// MQSim has words for all of it, and writing them down loses nothing but the mode of the cache.
+#[test]
+fn a_drive_as_mqsim_has_it_can_be_told_in_its_words() {
+    let mut told = 0;
+    for name in presets::names() {
+        let drive = presets::load(name).unwrap();
+        let other = ssdtune_mqsim::as_mqsim(&drive);
+        let Ok(written) = ssdtune_mqsim::write_device(&other) else { continue };
+        let notes: Vec<&String> =
+            written.notes.iter().filter(|note| !note.starts_with("cache.mode")).collect();
+        assert!(notes.is_empty(), "{name}: {notes:?}");
+        told += 1;
+        let pages =
+            if drive.flash.one_shot { drive.flash.technology.page_types().len() } else { 1 };
+        let [was, own] = [&drive, &other]
+            .map(|drive| drive.flash.technology.mean_ns(&drive.flash.program_latency));
+        assert!((own * pages as f64 - was).abs() < pages as f64, "{name}: {own}, was {was}");
+    }
+    assert!(told > 3, "MQSim knows {told} presets only");
+}

@@ -226,6 +226,38 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     file.finish()
 }
 
+/// Writes files, each a name and its bytes, into a directory. The directory is made if need be.
+///
+/// # Errors
+/// The text says which path could not be written.
+pub fn write_into<N: AsRef<Path>, T: AsRef<[u8]>>(
+    directory: &Path,
+    files: impl IntoIterator<Item = (N, T)>,
+) -> io::Result<()> {
+    fs::create_dir_all(directory).map_err(|error| told(&error, "create", directory))?;
+    files.into_iter().try_for_each(|(name, bytes)| {
+        let path = directory.join(name);
+        write(&path, bytes).map_err(|error| told(&error, "write", &path))
+    })
+}
+
+/// Removes a file that would have been replaced. Says whether there was one.
+///
+/// # Errors
+/// The text says which path could not be removed.
+pub fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(told(&error, "remove", path)),
+    }
+}
+
+/// An error of the system with what was tried.
+fn told(error: &io::Error, tried: &str, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {tried} {}: {error}", path.display()))
+}
+
 /// Removes all files that are not finished, for a process that ends before they are: ending does
 /// not drop them. Returns the paths at which nothing was written. None are, if whoever makes a file
 /// does not come to an end within half a second: it may be the caller, interrupted there.

@@ -50,6 +50,6 @@ mod place;
 mod plan;
 
 pub use allocator::EndingAllocator;
-pub use file::{OutputFile, given_up, remove_unfinished, write};
+pub use file::{OutputFile, given_up, remove, remove_unfinished, write, write_into};
 pub use lines::{ForeignFile, LineFile, LineFileError, LineKind};
 pub use plan::{Conflict, OutputPlan};

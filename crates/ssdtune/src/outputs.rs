@@ -10,7 +10,6 @@ use clap::{Arg, ArgMatches, Command};
 use ssdtune_output::{Conflict, OutputPlan};
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A path that is written. It derefs to the path.
@@ -130,25 +129,6 @@ pub(crate) fn failure(conflict: Conflict) -> Failure {
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Outcome {
     let done = ssdtune_output::write(path, bytes);
     Ok(done.with_context(|| format!("cannot write {}", path.display()))?)
-}
-
-/// Removes a file that would have been replaced. Says whether there was one.
-pub(crate) fn remove(path: &Path) -> Outcome<bool> {
-    match std::fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot remove {}", path.display()))?,
-    }
-}
-
-/// Writes files, each a name and its text, into a directory. The directory is made if need be.
-pub(crate) fn write_into<N: AsRef<Path>, T: AsRef<[u8]>>(
-    directory: &Path,
-    files: impl IntoIterator<Item = (N, T)>,
-) -> Outcome {
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
-    files.into_iter().try_for_each(|(name, text)| write(&directory.join(name), text))
 }
 
 #[cfg(test)]

@@ -20,7 +20,9 @@ mod windows;
 #[cfg(test)]
 mod deferring;
 
-pub use crate::measurement::{Busy, Measurement, RunFacts, WindowFigures, WorkloadMeasurement};
+pub use crate::measurement::{
+    Busy, GradedBy, Measurement, RunFacts, WindowFigures, WorkloadMeasurement,
+};
 pub use cached::{CachedEvaluator, EvaluationAnswer, EvaluationCounts, MeasureError};
 pub use external::{External, ExternalError};
 pub use in_process::InProcess;
@@ -104,6 +106,11 @@ pub trait Evaluator: Sync {
     /// What a drive holds and has been through before each run. The seed in it is not used: each
     /// drive has its own.
     fn preparation(&self) -> Preparation;
+
+    /// What its figures are made of.
+    fn graded_by(&self) -> GradedBy {
+        GradedBy::default()
+    }
 
     /// Measures a drive on a trace. It gives up soon after `stop` is set.
     ///

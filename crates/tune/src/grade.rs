@@ -6,11 +6,68 @@
 //! is the mean of their logarithms. With α = β = 0.5 a speedup of 1.1 is 0.095.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Which response time of a run counts as its latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyFigure {
+    /// The mean of all requests.
+    #[default]
+    Mean,
+    /// What 99 % of the requests do not exceed.
+    P99,
+    /// What 99.9 % of the requests do not exceed.
+    #[serde(rename = "p99.9")]
+    P999,
+}
+
+impl LatencyFigure {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+
+    /// The share of the requests that take longer; `None` of a mean.
+    pub const fn beyond(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::P99 => Some(0.01),
+            Self::P999 => Some(0.001),
+        }
+    }
+
+    /// Whether it is the mean, which is what is said without a word of it.
+    pub fn is_mean(&self) -> bool {
+        *self == Self::Mean
+    }
+}
+
+impl fmt::Display for LatencyFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for LatencyFigure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = [Self::Mean, Self::P99, Self::P999].into_iter().find(|own| own.name() == text);
+        found.ok_or_else(|| "write mean, p99 or p99.9".to_owned())
+    }
+}
 
 /// What a drive achieves on one workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Mean response time of the drive at the workload's own arrival times, in nanoseconds.
+    /// Response time of the drive at the workload's own arrival times, in nanoseconds: the mean,
+    /// unless a percentile was asked for ([`LatencyFigure`]).
     pub latency_ns: f64,
     /// Throughput in a closed loop, in bytes a second.
     pub throughput_bps: f64,
@@ -52,6 +109,14 @@ impl Figures {
 }
 
 impl Speedup {
+    /// Of each part the lesser of two.
+    pub fn least(&self, other: &Self) -> Self {
+        Self {
+            latency: self.latency.min(other.latency),
+            throughput: self.throughput.min(other.throughput),
+        }
+    }
+
     /// The geometric mean of several speedups; 1 of none.
     pub fn mean<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let (mut latency, mut throughput, mut count) = (0.0, 0.0, 0.0_f64);

@@ -119,7 +119,7 @@ pub use aim::Aim;
 pub use asked::{Asked, AskedError, AskedSpace, DefaultSpace};
 pub use error::TuneError;
 pub use evaluate::{CachedEvaluator, InProcess};
-pub use grade::{Figures, Speedup, Weights};
+pub use grade::{Figures, LatencyFigure, Speedup, Weights};
 pub use limits::Limits;
 pub use memory::AutoDb;
 pub use search::{Found, PriorKnowledge, Settings};

@@ -3,7 +3,7 @@
 //!
 //! Field names are part of the format of AutoDB.
 
-use crate::grade::{Figures, Speedup};
+use crate::grade::{Figures, LatencyFigure, Speedup};
 use serde::{Deserialize, Serialize};
 
 /// What a drive achieved on a trace, in two runs from the same initial state.
@@ -19,19 +19,67 @@ pub struct Measurement {
     /// those of the windows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowFigures>,
+    /// Which response time `figures` has.
+    #[serde(default, skip_serializing_if = "LatencyFigure::is_mean")]
+    pub latency: LatencyFigure,
+    /// The same figures of the same drive under MQSim's rules, where speedups must hold under both
+    /// ([`GradedBy::both_rules`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_mqsim: Option<Figures>,
 }
 
 impl Measurement {
-    /// The figures with nothing charged for work that was left undone.
-    fn served(&self) -> Figures {
-        let (Some(open), Some(closed)) = (&self.open, &self.closed) else { return self.figures };
-        match open.left_seconds + closed.left_seconds > 0.0 {
-            true => {
-                Figures { latency_ns: open.latency_ns_mean, throughput_bps: closed.bandwidth_bps }
-            }
-            false => self.figures,
+    /// A measurement of figures alone, the latency a mean.
+    pub fn of(figures: Figures) -> Self {
+        let (open, closed, windows) = (None, None, Vec::new());
+        Self { figures, open, closed, windows, latency: LatencyFigure::Mean, by_mqsim: None }
+    }
+
+    /// The speedup over another drive on this trace. Where MQSim's rules were tried too, each part
+    /// is the lesser of both.
+    pub fn over(&self, reference: &Self) -> Speedup {
+        let own = self.figures.over(&reference.figures);
+        match (&self.by_mqsim, &reference.by_mqsim) {
+            (Some(drive), Some(reference)) => own.least(&drive.over(reference)),
+            _ => own,
         }
     }
+
+    /// The measurement with nothing charged for work that was left undone.
+    fn served(&self) -> Self {
+        let (Some(open), Some(closed)) = (&self.open, &self.closed) else { return self.clone() };
+        if open.left_seconds + closed.left_seconds == 0.0 {
+            return self.clone();
+        }
+        let latency_ns = self.latency.of(open).unwrap_or(self.figures.latency_ns);
+        let figures = Figures { latency_ns, throughput_bps: closed.bandwidth_bps };
+        Self { latency: self.latency, by_mqsim: self.by_mqsim, ..Self::of(figures) }
+    }
+}
+
+/// What an evaluator makes figures of. By default the latency is a mean, under the drive's own
+/// rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GradedBy {
+    /// Which response time stands for latency.
+    #[serde(skip_serializing_if = "LatencyFigure::is_mean")]
+    pub latency: LatencyFigure,
+    /// Whether speedups must hold under MQSim's rules too: each is then the lesser of both.
+    #[serde(skip_serializing_if = "is_false")]
+    pub both_rules: bool,
+}
+
+impl GradedBy {
+    /// Whether it is what is measured without a wish.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The signature is serde's.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What a drive did with the measured requests of a window.
@@ -73,7 +121,7 @@ impl WorkloadMeasurement {
     /// The geometric mean over the traces of the speedup against another drive on this workload.
     pub fn speedup_over(&self, reference: &Self) -> Speedup {
         let pairs = self.traces.iter().zip(&reference.traces);
-        let each: Vec<Speedup> = pairs.map(|(a, b)| a.figures.over(&b.figures)).collect();
+        let each: Vec<Speedup> = pairs.map(|(a, b)| a.over(b)).collect();
         Speedup::mean(&each)
     }
 
@@ -146,6 +194,17 @@ pub struct RunFacts {
     pub average_watts: Option<f64>,
     /// Highest power over a millisecond, in watt; `None` where the evaluator counts no energy.
     pub peak_watts: Option<f64>,
+}
+
+impl LatencyFigure {
+    /// This response time of a run, in nanoseconds; `None` where it was not counted.
+    pub fn of(self, run: &RunFacts) -> Option<f64> {
+        match self {
+            Self::Mean => Some(run.latency_ns_mean),
+            Self::P99 => Some(run.latency_ns_p99 as f64),
+            Self::P999 => run.latency_ns_p999.map(|own| own as f64),
+        }
+    }
 }
 
 /// The share of the time, 0 to 1, that each part of a drive was busy. Where there are several equal

@@ -54,6 +54,7 @@ pub use text::markdown;
 pub(crate) use choice::HarmMeter;
 
 use crate::breach::Breach;
+use crate::evaluate::GradedBy;
 use crate::grade::{Figures, Speedup};
 use crate::limits::BillItem;
 use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
@@ -208,6 +209,10 @@ pub struct Question {
     pub requests: usize,
     /// What drives hold and have been through before each run, in words.
     pub initial_state: String,
+    /// Which response time is graded, and whether speedups hold under MQSim's rules too; nothing
+    /// is said of the default.
+    #[serde(flatten)]
+    pub graded_by: GradedBy,
     /// The weight of throughput against latency (formula 1).
     pub alpha: f64,
     /// The weight of the other workloads against the target (formula 2).

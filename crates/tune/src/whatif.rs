@@ -359,7 +359,7 @@ mod tests {
             let judges = job.trace.name == "judge";
             let speed = if judges { f64::from(job.config.bus.channels) } else { 1.0 };
             let figures = Figures { latency_ns: 1e6 / speed, throughput_bps: 1e6 * speed };
-            Ok(Measurement { figures, open: None, closed: None, windows: Vec::new() })
+            Ok(Measurement::of(figures))
         }
     }
 

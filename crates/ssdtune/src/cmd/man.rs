@@ -3,7 +3,7 @@
 use super::command_line;
 use crate::context::Context;
 use crate::outcome::Outcome;
-use crate::outputs::{self, OutPlace};
+use crate::outputs::OutPlace;
 
 /// Arguments of `ssdtune man`.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let mut pages = Vec::new();
     add_pages(command, &mut pages)?;
     context.will_write_into("DIR", &args.directory, pages.iter().map(|(name, _)| name))?;
-    outputs::write_into(&args.directory, pages)?;
+    ssdtune_output::write_into(&args.directory, pages)?;
     context.note(format_args!("manual pages written to {at}"));
     Ok(())
 }

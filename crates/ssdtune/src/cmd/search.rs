@@ -5,7 +5,7 @@ use crate::context::{Context, Level};
 use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::outputs::{self, OutPlace};
+use crate::outputs::OutPlace;
 use crate::tuning::{self, Bar, HarmArg, TuneArgs, TuningJob};
 use anyhow::anyhow;
 use ssdtune_tune::memory::{AutoDb, Beginning};
@@ -251,9 +251,9 @@ fn write(directory: &Path, result: &Recommendation, context: &Context) -> Outcom
     let (written, left_out): (Vec<_>, Vec<_>) =
         result.files()?.into_iter().partition(|(_, text)| text.is_some());
     let texts = written.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    outputs::write_into(directory, texts)?;
+    ssdtune_output::write_into(directory, texts)?;
     for (name, _) in left_out {
-        if outputs::remove(&directory.join(&name))? {
+        if ssdtune_output::remove(&directory.join(&name))? {
             context.note(format_args!("{name} of an earlier search is removed"));
         }
     }

@@ -11,13 +11,15 @@ use crate::read_args::{FitArg, StrictArg};
 use clap::builder::Resettable;
 use ssdtune_experiment::{Age, Preparation, Shares, Start, former_initial_state};
 use ssdtune_model::{Bytes, CheckedConfig, Sectors};
-use ssdtune_tune::evaluate::{Evaluator, External, InProcess};
+use ssdtune_tune::evaluate::{Evaluator, External, GradedBy, InProcess};
 use ssdtune_tune::limits::{Inequality, PriceLimit, StatedLimits};
 use ssdtune_tune::search::Settings;
 use ssdtune_tune::workload::{
     NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range, parse_depth,
 };
-use ssdtune_tune::{Asked, AskedError, AskedSpace, DefaultSpace, MaxHarm, Task, Weights};
+use ssdtune_tune::{
+    Asked, AskedError, AskedSpace, DefaultSpace, LatencyFigure, MaxHarm, Task, Weights,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,6 +117,16 @@ pub(crate) struct TuneArgs {
     /// Weight of throughput against latency (formula 1).
     #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = real(0.0..=1.0))]
     alpha: f64,
+
+    /// The latency that is graded: `mean`, or `p99` and `p99.9`, which 99 and 99.9 % of the requests
+    /// do not exceed. The last two are taken of whole traces, without windows.
+    #[arg(long, value_name = "WHICH", default_value = "mean", conflicts_with = "evaluator")]
+    latency: LatencyFigure,
+
+    /// Count each speedup as the lesser of two: by the rules of the drive's configuration, and by
+    /// those of MQSim. Takes twice the time, and whole traces.
+    #[arg(long, conflicts_with = "evaluator")]
+    robust: bool,
 
     /// Weight of the other workloads against the target (formula 2).
     #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = real(0.0..=1.0))]
@@ -218,6 +230,10 @@ impl TuneArgs {
         Weights { alpha: self.alpha, beta: self.beta }
     }
 
+    fn graded_by(&self) -> GradedBy {
+        GradedBy { latency: self.latency, both_rules: self.robust }
+    }
+
     /// The share of a trace that a prefix is: a tenth if nothing is said, all of it for 0 requests.
     pub(crate) fn prefix_share(&self, requests: Option<u32>) -> f64 {
         let Some(requests) = requests else { return Settings::default().prefix };
@@ -240,7 +256,8 @@ impl TuneArgs {
         note.into_iter().for_each(|note| context.note(note));
         let max_harm = max_harm.filter(|share| *share < 1.0);
         let sectors = limits.host_sectors_min(&base, &space);
-        let whole = self.requests.is_some() || self.evaluator.is_some();
+        let plain = self.evaluator.is_none() && self.graded_by().is_default();
+        let whole = self.requests.is_some() || !plain;
         let preparation = self.preparation(context)?;
         let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
         let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
@@ -288,7 +305,7 @@ impl TuneArgs {
     fn evaluator(&self, preparation: Preparation) -> Outcome<Box<dyn Evaluator>> {
         let Some(command) = &self.evaluator else {
             let in_process = InProcess::new(preparation).map_err(Failure::usage)?;
-            return Ok(Box::new(in_process));
+            return Ok(Box::new(in_process.graded_by(self.graded_by())));
         };
         let mut external = External::parse(command).map_err(Failure::usage)?;
         external.timeout = Duration::from_secs(self.timeout);

@@ -268,7 +268,7 @@ impl Evaluator for External {
                 if latency_ns > 0.0 && throughput_bps > 0.0 =>
             {
                 let figures = Figures { latency_ns, throughput_bps };
-                Ok(Measurement { figures, open: None, closed: None, windows: Vec::new() })
+                Ok(Measurement::of(figures))
             }
             _ => Err(EvaluationError::Unfit(format!(
                 "{} tells no latency or no throughput above 0",

@@ -1,8 +1,11 @@
 //! Measuring with the simulator in this process.
 //!
-//! Cost: two simulations of the trace, which rayon may put on two threads.
+//! Cost: two simulations of the trace, which rayon may put on two threads; four where MQSim's rules
+//! count too.
 
-use super::{Busy, EvaluationError, Evaluator, Job, Measurement, RunFacts, debt, described};
+use super::{
+    Busy, EvaluationError, Evaluator, GradedBy, Job, Measurement, RunFacts, debt, described,
+};
 use crate::grade::Figures;
 use crate::memory::BUILT_IN;
 use ssdtune_experiment::{
@@ -14,10 +17,11 @@ use std::sync::atomic::AtomicBool;
 
 /// An evaluator that runs the simulator of `ssdtune-sim`, with one tenant on the whole drive.
 ///
-/// By default a drive holds all data that the trace touches.
+/// By default a drive holds all data that the trace touches, and latency is a mean.
 #[derive(Clone, Debug)]
 pub struct InProcess {
     pub(super) preparation: Preparation,
+    graded_by: GradedBy,
 }
 
 impl InProcess {
@@ -28,14 +32,20 @@ impl InProcess {
     /// The parts of the preparation do not go together.
     pub fn new(preparation: Preparation) -> Result<Self, PreparationError> {
         preparation.check()?;
-        Ok(Self { preparation })
+        Ok(Self { preparation, graded_by: GradedBy::default() })
+    }
+
+    /// The same evaluator with other figures. Anything but the default needs whole traces: of
+    /// windows neither a percentile nor MQSim's rules are known, and no drive is fit for them.
+    pub fn graded_by(self, graded_by: GradedBy) -> Self {
+        Self { graded_by, ..self }
     }
 }
 
 impl Default for InProcess {
     /// An evaluator whose drives hold all data that the trace touches.
     fn default() -> Self {
-        Self { preparation: Preparation::of(Start::Footprint, 0) }
+        Self { preparation: Preparation::of(Start::Footprint, 0), graded_by: GradedBy::default() }
     }
 }
 
@@ -44,7 +54,15 @@ impl Evaluator for InProcess {
         // The measurement widens queues to the closed loop's depth, so the identity says it.
         let past = described(&self.preparation);
         let debts = if self.preparation.is_used() { ", work left over is charged" } else { "" };
-        format!("{BUILT_IN}, {past}, queues as deep as the closed loop{debts}")
+        let GradedBy { latency, both_rules } = self.graded_by;
+        let tail =
+            if latency.is_mean() { String::new() } else { format!(", latency by {latency}") };
+        let rules = if both_rules { ", under MQSim's rules too" } else { "" };
+        format!("{BUILT_IN}, {past}, queues as deep as the closed loop{debts}{tail}{rules}")
+    }
+
+    fn graded_by(&self) -> GradedBy {
+        self.graded_by
     }
 
     fn preparation(&self) -> Preparation {
@@ -53,30 +71,32 @@ impl Evaluator for InProcess {
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
         if let Some(windows) = job.trace.windows() {
+            if !self.graded_by.is_default() {
+                let cause = "windows give means under the own rules only: measure whole traces";
+                return Err(EvaluationError::Unfit(cause.to_owned()));
+            }
             return self.measure_windows(job, windows, stop);
         }
-        let widened = widened(job.config, job.depth)?;
-        let (open, closed) = rayon::join(
-            || self.run(job, job.config, Replay::Open, stop),
-            || self.run(job, &widened, Replay::Closed(job.depth), stop),
-        );
-        let (open, closed) = (open?, closed?);
-        let ((open, open_work), (closed, closed_work)) = (open, closed);
-        let flash = &job.config.flash;
-        let program_ns = flash.technology.mean_ns(&flash.program_latency);
-        let latency_ns =
-            debt::latency_ns(open.latency_ns_mean, open.seconds, open_work, program_ns);
-        let throughput_bps = debt::throughput(closed.bandwidth_bps, closed.seconds, closed_work);
-        // Grades take the logarithm of both.
-        if !(latency_ns > 0.0 && throughput_bps > 0.0) {
-            return Err(EvaluationError::Unfit(format!(
-                "{} moves no data on it, so there is nothing to compare",
-                job.trace.name
-            )));
+        if !self.graded_by.both_rules {
+            return self.measure_under_own_rules(job, stop);
         }
-        let figures = Figures { latency_ns, throughput_bps };
-        Ok(Measurement { figures, open: Some(open), closed: Some(closed), windows: Vec::new() })
+        let as_mqsim = as_mqsim(job.config)?;
+        let judged = Job { config: &as_mqsim, ..*job };
+        let (own, by_mqsim) = rayon::join(
+            || self.measure_under_own_rules(job, stop),
+            || self.measure_under_own_rules(&judged, stop),
+        );
+        Ok(Measurement { by_mqsim: Some(by_mqsim?.figures), ..own? })
     }
+}
+
+/// The drive as MQSim would have it, but for the start: MQSim's own begins a used drive with half
+/// the free blocks that collection keeps, so that a short run is all about getting them.
+fn as_mqsim(config: &CheckedConfig) -> Result<CheckedConfig, EvaluationError> {
+    let mut other = ssdtune_mqsim::as_mqsim(config);
+    other.compat.analytic_start = false;
+    let unfit = |faults| EvaluationError::Unfit(format!("not possible in MQSim: {faults}"));
+    other.check().map_err(unfit)
 }
 
 /// The drive with queues that hold at least `depth` requests, for a closed loop.
@@ -91,6 +111,37 @@ pub(super) fn widened(
 }
 
 impl InProcess {
+    /// Runs a trace in an open and in a closed loop, under the rules of the drive's configuration.
+    fn measure_under_own_rules(
+        &self,
+        job: &Job,
+        stop: &AtomicBool,
+    ) -> Result<Measurement, EvaluationError> {
+        let widened = widened(job.config, job.depth)?;
+        let (open, closed) = rayon::join(
+            || self.run(job, job.config, Replay::Open, stop),
+            || self.run(job, &widened, Replay::Closed(job.depth), stop),
+        );
+        let ((open, open_work), (closed, closed_work)) = (open?, closed?);
+        let flash = &job.config.flash;
+        let program_ns = flash.technology.mean_ns(&flash.program_latency);
+        let latency = self.graded_by.latency;
+        let served_ns = latency.of(&open).unwrap_or(f64::NAN);
+        let latency_ns =
+            debt::latency_ns((latency, served_ns), open.seconds, open_work, program_ns);
+        let throughput_bps = debt::throughput(closed.bandwidth_bps, closed.seconds, closed_work);
+        // Grades take the logarithm of both.
+        if !(latency_ns > 0.0 && throughput_bps > 0.0) {
+            return Err(EvaluationError::Unfit(format!(
+                "{} moves no data on it, so there is nothing to compare",
+                job.trace.name
+            )));
+        }
+        let figures = Figures { latency_ns, throughput_bps };
+        let (open, closed) = (Some(open), Some(closed));
+        Ok(Measurement { latency, open, closed, ..Measurement::of(figures) })
+    }
+
     /// Prepares a drive and runs the requests on it once. A drive that was used before settles
     /// afterwards; else nothing is said to be left.
     fn run(

@@ -1,6 +1,7 @@
 //! Tests of evaluators, with and without memory.
 
 use super::*;
+use crate::grade::LatencyFigure;
 use crate::memory::configuration_digest;
 use crate::memory::{AutoDb, RecordKind};
 use crate::workload::Trace;
@@ -40,6 +41,64 @@ impl Evaluator for Counting<'_> {
 fn in_state(start: Start, age: Option<Age>) -> InProcess {
     let ages = age.into_iter().collect();
     InProcess::new(Preparation { ages, ..Preparation::of(start, 0) }).unwrap()
+}
+
+fn graded(preparation: Start, latency: LatencyFigure, both_rules: bool) -> InProcess {
+    in_state(preparation, None).graded_by(GradedBy { latency, both_rules })
+}
+
+fn measure_by(evaluator: &InProcess, config: &CheckedConfig) -> Measurement {
+    let trace = trace("database", 2_000);
+    evaluator.measure(&Job { config, trace: &trace, depth: 16 }, &GO_ON).unwrap()
+}
+
+#[test]
+fn a_percentile_can_stand_for_latency_and_its_debts_are_charged() {
+    let config = config("intel-750");
+    for start in [Start::Footprint, Start::steady(0.9)] {
+        let of = |latency| measure_by(&graded(start.clone(), latency, false), &config);
+        let all = [LatencyFigure::Mean, LatencyFigure::P99, LatencyFigure::P999].map(of);
+        let latencies = all.each_ref().map(|measured| measured.figures.latency_ns);
+        assert!(latencies.is_sorted(), "{latencies:?}");
+        let open = all[1].open.as_ref().unwrap();
+        let charged = latencies[1] / open.latency_ns_p99 as f64;
+        match open.left_seconds > 0.0 {
+            true => assert!(charged > 1.0, "{charged}"),
+            false => assert_eq!(charged, 1.0),
+        }
+        // Throughput is no other for that.
+        assert_eq!(all[0].figures.throughput_bps, all[2].figures.throughput_bps);
+    }
+}
+
+#[test]
+fn under_both_rules_a_speedup_is_the_lesser_one() {
+    let (slow, fast) = (config("intel-750"), config("samsung-pm9a3-960gb"));
+    let as_mqsim = |drive: &CheckedConfig| {
+        let mut other = ssdtune_mqsim::as_mqsim(drive);
+        other.compat.analytic_start = false;
+        other.check().unwrap()
+    };
+    let both = graded(Start::Footprint, LatencyFigure::Mean, true);
+    let own = graded(Start::Footprint, LatencyFigure::Mean, false);
+    let speedup = measure_by(&both, &fast).over(&measure_by(&both, &slow));
+    let by_own = measure_by(&own, &fast).over(&measure_by(&own, &slow));
+    let by_mqsim = measure_by(&own, &as_mqsim(&fast)).over(&measure_by(&own, &as_mqsim(&slow)));
+    assert_ne!(by_own, by_mqsim);
+    assert_eq!(speedup, by_own.least(&by_mqsim));
+}
+
+/// Two ways to grade must not answer each other's questions from memory.
+#[test]
+fn the_identity_says_what_is_graded() {
+    let of = |latency, both| graded(Start::Empty, latency, both).identity();
+    let [mean, tail, both] = [
+        of(LatencyFigure::Mean, false),
+        of(LatencyFigure::P99, false),
+        of(LatencyFigure::Mean, true),
+    ];
+    assert_eq!(mean, in_state(Start::Empty, None).identity());
+    assert!(mean != tail && tail != both && mean != both, "{mean}, {tail}, {both}");
 }
 
 /// Stored evaluations are found by these words, so they must not change.

@@ -57,9 +57,9 @@ impl InProcess {
         let (open_facts, closed_facts) = (joined(&open, &chances), joined(&closed, &chances));
         Ok(Measurement {
             windows: figures.collect(),
-            figures: Figures { latency_ns, throughput_bps },
             open: Some(RunFacts { latency_ns_mean: latency_ns, ..open_facts }),
             closed: Some(RunFacts { bandwidth_bps: throughput_bps, ..closed_facts }),
+            ..Measurement::of(Figures { latency_ns, throughput_bps })
         })
     }
 }

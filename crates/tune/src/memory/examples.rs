@@ -13,7 +13,8 @@ use super::db::{AutoDb, DbError, Generation, RecordKind};
 use super::evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
 use super::key::{RESULTS_EPOCH, configuration_digest};
 use crate::digest::Digest;
-use crate::grade::{Figures, Speedup};
+use crate::grade::Speedup;
+use crate::measurement::Measurement;
 use crate::space::{Space, number};
 use crate::workload::Characteristics;
 use ssdtune_model::DeviceConfig;
@@ -74,7 +75,8 @@ pub struct ExampleQuery<'a> {
 /// A stored evaluation that was answered by a measurement.
 struct Evaluated {
     subject: EvaluationSubject,
-    figures: Figures,
+    /// Without the facts about its runs.
+    measured: Measurement,
 }
 
 impl Evaluated {
@@ -95,9 +97,9 @@ pub fn training_examples(
 ) -> Result<Vec<TrainingExample>, DbError> {
     let mut evaluated = measured(db, query)?;
     let base = configuration_digest(query.base);
-    let baselines: BTreeMap<_, Figures> = (evaluated.iter())
+    let baselines: BTreeMap<_, Measurement> = (evaluated.iter())
         .filter(|one| one.subject.configuration == base)
-        .map(|one| (one.question(), one.figures))
+        .map(|one| (one.question(), one.measured.clone()))
         .collect();
     evaluated
         .retain(|one| one.subject.configuration != base && baselines.contains_key(&one.question()));
@@ -108,7 +110,7 @@ pub fn training_examples(
         let EvaluationSubject { configuration, trace, characteristics, depth, .. } = &one.subject;
         let drive = drives[configuration].as_ref()?;
         let features = features(query.space, drive, characteristics, *depth);
-        let speedup = one.figures.over(&baselines[&one.question()]);
+        let speedup = one.measured.over(&baselines[&one.question()]);
         Some(TrainingExample { features, trace: *trace, speedup })
     };
     Ok(evaluated.iter().step_by(step).filter_map(example).collect())
@@ -123,7 +125,9 @@ fn measured(db: &AutoDb, query: &ExampleQuery) -> Result<Vec<Evaluated>, DbError
         let (StoredAnswer::Measured(measured), Some(subject)) = (answer, subject) else { continue };
         let is_known = stored.generation <= query.generation && stored.epoch == RESULTS_EPOCH;
         if is_known && subject.evaluator == query.evaluator {
-            evaluated.push(Evaluated { subject, figures: measured.figures });
+            let by_mqsim = measured.by_mqsim;
+            let measured = Measurement { by_mqsim, ..Measurement::of(measured.figures) };
+            evaluated.push(Evaluated { subject, measured });
         }
     }
     Ok(evaluated)

@@ -182,6 +182,7 @@ pub fn question(task: &Task, settings: &Settings, evaluator: &dyn Evaluator) -> 
         limits: task.limits.lines(),
         requests: task.target.traces.iter().map(|trace| trace.requests().len()).sum(),
         initial_state: described(&evaluator.preparation()),
+        graded_by: evaluator.graded_by(),
         alpha: task.weights.alpha,
         beta: task.weights.beta,
         max_harm: task.max_harm.as_ref().map(|harm| harm.share),
@@ -430,6 +431,13 @@ impl EvidenceCollector<'_> {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
         self.notes.extend(not_sold(self.task));
+        if self.evaluator.behind().graded_by().both_rules {
+            self.notes.push(
+                "each speedup is the lesser of two, under the drive's own rules and under \
+                 MQSim's; microseconds and MB/s are those of the own rules"
+                    .to_owned(),
+            );
+        }
         for breach in &self.found.trials[0].breaches {
             self.notes.push(format!("the baseline breaks a limit: {breach}"));
         }

@@ -223,7 +223,7 @@ mod tests {
                 return Err(EvaluationError::Unfit("too wide".to_owned()));
             }
             let figures = Figures { latency_ns: 2e3, throughput_bps: 3e6 };
-            Ok(Measurement { figures, open: None, closed: None, windows: Vec::new() })
+            Ok(Measurement::of(figures))
         }
     }
 

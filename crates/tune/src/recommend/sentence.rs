@@ -3,7 +3,7 @@
 
 use super::parameters::parameter_lines;
 use super::{Recommendation, WorkloadResult};
-use crate::grade::Speedup;
+use crate::grade::{LatencyFigure, Speedup};
 
 /// Changes that the sentence names; the table of parameters has all.
 const NAMED: usize = 2;
@@ -25,7 +25,7 @@ pub fn first_sentence(result: &Recommendation) -> String {
     format!(
         "On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
         question.target,
-        speed(told),
+        speed(told, question.graded_by.latency),
         power(&result.training.target),
         price(result.price),
         endurance(result.endurance_bytes),
@@ -39,8 +39,9 @@ pub fn grade_told(result: &Recommendation) -> String {
     let Speedup { latency, throughput } = training.target.speedup;
     let (alpha, beta) = (question.alpha, question.beta);
     let target = format!(
-        "{} ln {latency:.2} (latency) + {alpha} ln {throughput:.2} (throughput)",
-        round(1.0 - alpha)
+        "{} ln {latency:.2} ({} latency) + {alpha} ln {throughput:.2} (throughput)",
+        round(1.0 - alpha),
+        question.graded_by.latency
     );
     let formula = match training.others.is_empty() {
         true => target,
@@ -55,12 +56,12 @@ fn round(weight: f64) -> f64 {
 }
 
 /// The speedups of a drive on a workload.
-fn speed(row: &WorkloadResult) -> String {
+fn speed(row: &WorkloadResult, by: LatencyFigure) -> String {
     let shown = row.interval.as_ref();
     let (latency, throughput) =
         (row.speedup.latency_shown(shown), row.speedup.throughput_shown(shown));
     format!(
-        "{} the speed by mean latency ({} us, was {}) and {} the throughput ({} MB/s, was {})",
+        "{} the speed by {by} latency ({} us, was {}) and {} the throughput ({} MB/s, was {})",
         latency.trim(),
         row.own.latency_us(),
         row.baseline.latency_us(),

@@ -76,12 +76,8 @@ impl Evaluator for Formula {
             peak_watts: None,
         };
         let figures = Figures { latency_ns, throughput_bps };
-        Ok(Measurement {
-            figures,
-            open: Some(facts.clone()),
-            closed: Some(facts),
-            windows: Vec::new(),
-        })
+        let [open, closed] = [facts.clone(), facts].map(Some);
+        Ok(Measurement { open, closed, ..Measurement::of(figures) })
     }
 }
 

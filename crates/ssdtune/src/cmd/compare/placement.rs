@@ -8,7 +8,7 @@ use crate::context::{Context, Level};
 use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use crate::outputs::{self, OutPlace};
+use crate::outputs::OutPlace;
 use crate::progress::Progress;
 use crate::read_args::StrictArg;
 use anyhow::anyhow;
@@ -193,14 +193,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if let Some(directory) = &args.tables {
         let trained = loads.iter().filter_map(|load| Some((load.title(), load.training()?)));
         let csv = |(title, training)| (format!("{title}.csv"), training_csv(training));
-        outputs::write_into(directory, trained.map(csv))?;
+        ssdtune_output::write_into(directory, trained.map(csv))?;
     }
     let partial = deferred.flag().load(Ordering::Relaxed);
     let study = Study::of(&comparison.drives, loads, partial);
     if let Some(directory) = &args.plots {
         let figures = figures(&study).into_iter();
         let svg = figures.map(|one| (format!("{}.svg", one.name), one.svg.to_string()));
-        outputs::write_into(directory, svg)?;
+        ssdtune_output::write_into(directory, svg)?;
     }
     context.show(&study, text(&study))?;
     if partial { Err(Failure::Interrupted) } else { Ok(()) }

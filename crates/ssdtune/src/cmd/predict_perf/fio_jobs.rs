@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let file = args.out.join("points.fio");
     context.will_write_into("--out", &folder, made.logs.iter().map(|(name, _)| name))?;
     context.will_write_into("--out", &args.out, ["points.fio"])?;
-    outputs::write_into(&folder, made.logs)?;
+    ssdtune_output::write_into(&folder, made.logs)?;
     outputs::write(&file, &made.text)?;
     let hours = points.len() as f64 * f64::from(args.seconds + args.ramp) / 3600.0;
     context.note(format_args!(
