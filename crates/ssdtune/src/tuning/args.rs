@@ -118,8 +118,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = real(0.0..=1.0))]
     alpha: f64,
 
-    /// The latency that is graded: `mean`, or `p99` and `p99.9`, which 99 and 99.9 % of the requests
-    /// do not exceed. The last two are taken of whole traces, without windows.
+    /// The latency that is graded: `mean`, or `p99` and `p99.9`, which 99 and 99.9 % of requests do
+    /// not exceed. The last two are taken of whole traces, without windows.
     #[arg(long, value_name = "WHICH", default_value = "mean", conflicts_with = "evaluator")]
     latency: LatencyFigure,
 

@@ -12,6 +12,7 @@
 //!
 //! Cost: one evaluation for each drive and workload.
 
+use crate::aim::Aim;
 use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
@@ -43,6 +44,9 @@ pub struct Graded {
     pub intervals: Vec<Option<SpeedupInterval>>,
     /// Average power on the target in watt; `None` where the evaluator counts no energy.
     pub average_watts: Option<f64>,
+    /// The gain in each aim that is known, as the logarithm of how many times better than the
+    /// baseline the drive is on the target. For optimisers with several aims.
+    pub gains: BTreeMap<Aim, f64>,
 }
 
 /// A drive that an optimiser from elsewhere proposes.
@@ -190,9 +194,9 @@ impl<'a> Objective<'a> {
             .flat_map(|drive| workloads.iter().map(move |workload| (drive, *workload)))
             .collect();
         let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
-        let of_drive = |_| {
+        let of_drive = |drive: &CheckedConfig| {
             let measured: Vec<_> = answers.by_ref().take(workloads.len()).collect();
-            self.graded(measured.into_iter().collect::<Result<_, String>>()?)
+            self.graded(drive, measured.into_iter().collect::<Result<_, String>>()?)
         };
         Ok(drives.iter().map(of_drive).collect())
     }
@@ -202,7 +206,11 @@ impl<'a> Objective<'a> {
         self.evaluator.counts().requests
     }
 
-    fn graded(&self, measured: Vec<WorkloadMeasurement>) -> Result<Graded, String> {
+    fn graded(
+        &self,
+        drive: &CheckedConfig,
+        measured: Vec<WorkloadMeasurement>,
+    ) -> Result<Graded, String> {
         let average_watts = measured[0].average_watts();
         if let Some(breach) =
             average_watts.and_then(|watts| self.task.over_power(TraceSet::Search, watts))
@@ -223,6 +231,17 @@ impl<'a> Objective<'a> {
         if intervals.iter().all(Option::is_none) {
             intervals.clear();
         }
-        Ok(Graded { grade, performance, target, others, intervals, average_watts })
+        let gains = self.gains(drive, &measured[0]);
+        Ok(Graded { grade, performance, target, others, intervals, average_watts, gains })
+    }
+
+    /// The gains of a drive over the baseline, in every aim that is known of both.
+    fn gains(&self, drive: &CheckedConfig, measured: &WorkloadMeasurement) -> BTreeMap<Aim, f64> {
+        let prices = self.task.limits.prices.as_ref();
+        let gain = |aim: Aim| {
+            let own = aim.value(drive, measured, prices)?;
+            Some((aim, aim.gain(own, aim.value(&self.task.base, &self.baseline[0], prices)?)))
+        };
+        Aim::ALL.into_iter().filter_map(gain).collect()
     }
 }
