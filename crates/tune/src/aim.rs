@@ -108,7 +108,7 @@ impl Aim {
     /// The gain of a figure over the baseline's.
     pub fn gain(self, own: f64, baseline: f64) -> f64 {
         let more = (own / baseline).ln();
-        if self.grows() { more } else { -more }
+        if self.grows() { more } else { 0.0 - more }
     }
 }
 
