@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """MQSim as an independent judge of recommended drives.
 
-    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal | --found-by-mqsim]
+    judge.py SSDTUNE MQSIM TABLES PAIRS [--requests 5000] [--ideal]
+    judge.py SSDTUNE MQSIM TABLES PAIRS --found-by-mqsim [--requests 3000] [--seeds 0-4]
+             [--budget 30]
 
 tables.py has made TABLES/intel-750. For each target there, the baseline and the recommended drive
 become MQSim pairs (a device file and a workload file) in PAIRS. Drives are empty at the start, and
@@ -15,23 +17,29 @@ of MQSim's peculiarities off. With `open`, it is also run with each peculiarity 
 
 An empty drive begins with an empty mapping cache, so nearly every first access reads the mapping
 from flash too. With --ideal, both drives have the whole mapping table in DRAM. PAIRS then gets the
-figures but no files, which differ in one tag only, Ideal_Mapping_Table. With --found-by-mqsim, the
-drives are those in TABLES/mqsim, which artefact.py has found with MQSim's peculiarities on.
+figures but no files, which differ in one tag only, Ideal_Mapping_Table.
+
+With --found-by-mqsim, drives are searched for first: for each target and seed, with all of MQSim's
+peculiarities on, drives that are empty at the start, and the six other workloads as others. What is
+claimed, and what (a) and (b) run, are requests of a held-out seed, which no search sees. Searches
+are kept in TABLES/mqsim, figures in PAIRS, so that a study goes on where it was left.
 
 Prints tables in Markdown and writes PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the
-tables again.
+tables again, of whichever kind.
 """
 
 import argparse
 import json
 import math
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from workloads import DEPTHS
+from market import factor, spread
+from workloads import DEPTHS, SEVEN
 
 # Switches without effect here: they need several tenants, garbage collection or a used drive.
 IDLE = {
@@ -140,24 +148,50 @@ class Judge:
         if self.args.ideal:
             ssd = put(ssd, "Ideal_Mapping_Table", "true")
         if mode == "full":
-            # MQSim keeps (queue depth - 2 + fetch size) requests between submission and completion.
-            # With this number equal, throughputs are inversely proportional to response times.
-            slots = max(depth // 2 + 1, 3)
-            ssd = put(put(ssd, "IO_Queue_Depth", slots), "Queue_Fetch_Size", depth + 2 - slots)
+            # The drive serves as many requests at once as it may fetch, and the queue is never
+            # empty. MQSim keeps (queue depth - 2 + fetch size) requests between submission and
+            # completion. With this number equal, throughputs are inversely proportional to
+            # response times.
+            ssd = put(put(ssd, "IO_Queue_Depth", depth + 1), "Queue_Fetch_Size", depth)
         files = f"{name}.{mode}.ssd.xml", f"{name}.{mode}.workload.xml"
         (where / files[0]).write_text(ssd)
         (where / files[1]).write_text(workload(ssd, f"{mode}.trace"))
         return files
 
-    def found(self, target):
-        return self.args.tables / ("mqsim" if self.args.found_by_mqsim else "intel-750") / target
-
-    def target(self, target):
+    def question(self, target):
+        """The options that search and claim have in common."""
         args = self.args
+        common = [
+            *("--space", "autoblox", "--target", target, "--device", "intel-750"),
+            *("--requests", args.requests, "--threads", "1", "-q"),
+        ]
+        if args.found_by_mqsim:
+            known = json.loads(call(args.ssdtune, "config", "params", "--json"))
+            keys = [row["key"] for row in known if row["key"].startswith("compat.")]
+            common += ["--start", "empty"]
+            common += [word for key in keys for word in ("--set", f"{key}=true")]
+        return common
+
+    def found(self, target, seed):
+        """Where a search has left its result."""
+        args = self.args
+        if not args.found_by_mqsim:
+            return args.tables / "intel-750" / target
+        where = args.tables / "mqsim" / f"{target}-{seed}"
+        if not (where / "result.json").exists():
+            how = ["--seed", seed, "--budget", args.budget, "--prefix", args.requests // 10]
+            how += ["--db", args.tables / "autodb", "--out", where, "--force"]
+            call(args.ssdtune, "search", *self.question(target), *how)
+        return where
+
+    def target(self, target, seed):
+        args = self.args
+        where = self.found(target, seed)
         kept = args.pairs / target
         if args.keep:
             kept.mkdir(parents=True, exist_ok=True)
-        result = json.loads((self.found(target) / "result.json").read_text())
+        drive = where / "recommended.toml"
+        result = json.loads((where / "result.json").read_text())
         base = call(args.ssdtune, "config", "convert", "intel-750", "--to", "xml", "-q")
         with tempfile.TemporaryDirectory() as place:
             where = Path(place)
@@ -171,6 +205,7 @@ class Judge:
                 "-o",
                 where / "open.trace",
                 "-q",
+                *(("--seed-set", "held-out", "--seed", seed) if args.found_by_mqsim else ()),
             )
             lines = (where / "open.trace").read_text().splitlines()
             full = [" ".join([str(number), *line.split()[1:]]) for number, line in enumerate(lines)]
@@ -187,43 +222,29 @@ class Judge:
                             key: self.ssdtune(where, *files, [f"{key}=false"])
                             for key in self.switches
                         }
-                    row["c"] = self.ssdtune(
-                        where, *files, [f"{key}=false" for key in self.switches]
-                    )
+                    if not args.found_by_mqsim:
+                        row["c"] = self.ssdtune(
+                            where, *files, [f"{key}=false" for key in self.switches]
+                        )
                     rows[f"{name}.{mode}"] = row
-        question = []
-        if args.found_by_mqsim:
-            known = json.loads(call(args.ssdtune, "config", "params", "--json"))
-            keys = [row["key"] for row in known if row["key"].startswith("compat.")]
-            question = [
-                "--start",
-                "empty",
-                *(word for key in keys for word in ("--set", f"{key}=true")),
-            ]
         graded = call(
             args.ssdtune,
             "grade",
-            "--space",
-            "autoblox",
-            *question,
-            "--target",
-            target,
-            "--others",
-            "none",
-            "--device",
-            "intel-750",
-            "--requests",
-            args.requests,
-            "--no-db",
-            "--threads",
-            "1",
-            "--json",
-            "-q",
-            self.found(target) / "recommended.toml",
+            *self.question(target),
+            *("--others", "none", "--no-db", "--json"),
+            *(("--held-out", "--trace-seed", seed) if args.found_by_mqsim else ()),
+            drive,
         )
         claimed = json.loads(graded)[0]["target"]
-        print(f"{target} done", flush=True)
-        return {"claimed": claimed, "runs": rows}
+        print(f"{target} {seed} done", flush=True)
+        answer = {"claimed": claimed, "runs": rows}
+        if args.found_by_mqsim:
+            answer["learned"] = result["training"]["target"]["speedup"]
+            answer["changes"] = {
+                change["key"]: [change["baseline"], change["recommended"]]
+                for change in result["parameters"]
+            }
+        return answer
 
 
 def find(report):
@@ -252,7 +273,84 @@ def share(part, whole):
     return f"{part / whole:.0%}" if abs(whole) > 0.02 else "-"
 
 
+LAYOUT = {
+    "bus.channels": "12",
+    "bus.chips_per_channel": "5",
+    "flash.dies_per_chip": "8",
+    "flash.planes_per_die": "1",
+}
+
+
+def layout(own):
+    return "x".join(own["changes"].get(key, [base, base])[1] for key, base in LAYOUT.items())
+
+
+def show_seeds(known):
+    """Geometric means over seeds, with 95 % intervals."""
+    claims = lambda own: [math.log(own["claimed"][part]) for part in ("latency", "throughput")]
+    judged = lambda own: [math.log(ratio(own["runs"], mode, "a")) for mode in ("open", "full")]
+    off = lambda own: max(abs(run["a"] / run["b"] - 1) for run in own["runs"].values())
+    seeds = {}
+    for name, own in known.items():
+        target, seed = name.rsplit("-", 1)
+        seeds.setdefault(target, {})[seed] = own
+    print(
+        "| target | seeds | claimed: latency | throughput | MQSim: latency | throughput "
+        "| MQSim: mean of both | above 1.25x | survives | greatest (a)/(b) - 1 | layouts |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    rows = {target: seeds[target] for target in SEVEN if target in seeds}
+    mean = lambda pair: sum(pair) / 2
+    verdicts = []
+    for target, runs in rows.items():
+        claimed = [claims(own) for own in runs.values()]
+        found = [judged(own) for own in runs.values()]
+        both = [mean(pair) for pair in found]
+        bar = math.log(1.25)
+        verdict = []
+        for logs in (both, [pair[0] for pair in found]):
+            middle, half = spread(logs)
+            sure = "yes" if middle - half > bar else "no" if middle + half < bar else "undecided"
+            verdict.append((middle > bar, sure))
+        verdicts.append(verdict)
+        cells = [target, len(runs)]
+        cells += [factor([pair[part] for pair in claimed]) for part in (0, 1)]
+        cells += [factor([pair[part] for pair in found]) for part in (0, 1)]
+        cells += [factor(both), verdict[0][1]]
+        cells += [share(statistics.fmean(both), statistics.fmean(map(mean, claimed)))]
+        cells += [f"{max(map(off, runs.values())):.2%}"]
+        cells += [", ".join(sorted({layout(own) for own in runs.values()}))]
+        print("| " + " | ".join(map(str, cells)) + " |")
+    every = [own for runs in rows.values() for own in runs.values()]
+    whole = [
+        seed for seed in rows[next(iter(rows))] if all(seed in runs for runs in rows.values())
+    ]
+    print()
+    for at, what in enumerate(("the mean of both", "latency alone")):
+        over = sum(verdict[at][0] for verdict in verdicts)
+        sure = sum(verdict[at][1] == "yes" for verdict in verdicts)
+        print(f"Above 1.25x in {what}: {over} of {len(verdicts)}, {sure} with the whole interval.")
+    print(f"All {len(every)} drives: greatest (a)/(b) - 1 {max(map(off, every)):.2%}.\n")
+    print("| all targets | latency | throughput | mean of both |")
+    print("|---|---|---|---|")
+    for what, logs in [("claimed", claims), ("MQSim", judged)]:
+        part = {
+            "targets": [[logs(own) for own in runs.values()] for runs in rows.values()],
+            "seeds": [[logs(runs[seed]) for runs in rows.values()] for seed in whole],
+        }
+        for over, groups in part.items():
+            cells = [
+                factor([statistics.fmean(map(pick, group)) for group in groups])
+                for pick in (lambda pair: pair[0], lambda pair: pair[1], mean)
+            ]
+            print(f"| {what}, interval over {over} | " + " | ".join(cells) + " |")
+    gain = lambda logs: sum(mean(logs(own)) for own in every)
+    print(f"\nOf the claimed gain survives {share(gain(judged), gain(claims))}.")
+
+
 def show(known):
+    if all("learned" in own for own in known.values()):
+        return show_seeds(known)
     print(
         "| target | claimed | (a) MQSim | (b) as MQSim | (c) as it is, empty drive "
         "| greatest (a)/(b) - 1 | survives in (a): latency | both |"
@@ -296,20 +394,29 @@ def main():
     parser.add_argument("mqsim", type=Path)
     parser.add_argument("tables", type=Path)
     parser.add_argument("pairs", type=Path)
-    parser.add_argument("--requests", type=int, default=5_000)
+    parser.add_argument("--requests", type=int, help="default: 5,000; 3,000 with searches")
     parser.add_argument("--ideal", action="store_true")
     parser.add_argument("--found-by-mqsim", action="store_true")
+    parser.add_argument("--seeds", default="0-4", help="of searches")
+    parser.add_argument("--budget", type=int, default=30, help="of searches")
     parser.add_argument("--targets", default=",".join(sorted(DEPTHS)))
     args = parser.parse_args()
+    args.requests = args.requests or (3_000 if args.found_by_mqsim else 5_000)
     judge = Judge(args)
     args.keep = not (args.ideal or args.found_by_mqsim)
     name = "judge" if args.keep else "judge-ideal" if args.ideal else "judge-found-by-mqsim"
     file = args.pairs / f"{name}.json"
-    for target in args.targets.split(","):
-        known = json.loads(file.read_text()) if file.exists() else {}
-        if target not in known and (judge.found(target) / "result.json").exists():
-            known[target] = judge.target(target)
-            file.write_text(json.dumps(known, indent=1) + "\n")
+    args.pairs.mkdir(parents=True, exist_ok=True)
+    first, last = (int(part) for part in args.seeds.split("-"))
+    for seed in range(first, last + 1) if args.found_by_mqsim else [None]:
+        for target in args.targets.split(","):
+            known = json.loads(file.read_text()) if file.exists() else {}
+            name = target if seed is None else f"{target}-{seed}"
+            if name in known:
+                continue
+            if seed is not None or (judge.found(target, seed) / "result.json").exists():
+                known[name] = judge.target(target, seed)
+                file.write_text(json.dumps(known, indent=1) + "\n")
     show(json.loads(file.read_text()))
 
 
