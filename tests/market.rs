@@ -192,18 +192,18 @@ fn long_traces_are_told_from_windows_here_too() {
 
 #[test]
 fn a_percentile_can_be_the_grade() {
-    let found = found(&["--budget", "12", "--latency", "p99"]);
+    let found = found(&["--budget", "12", "--grade-latency", "p99"]);
     assert_eq!(found["question"]["latency"], "p99");
     assert_eq!(found["question"]["both_rules"], Value::Null);
     let mean = self::found(&["--budget", "12"]);
     let us =
         |found: &Value| found["training"]["target"]["baseline"]["figures"]["latency_ns"].as_f64();
     assert!(us(&found) > us(&mean), "{found}");
-    search(&["--budget", "12", "--latency", "p99"])
+    search(&["--budget", "12", "--grade-latency", "p99"])
         .assert()
         .success()
         .stdout(predicate::str::contains(" p99 latency"));
-    search(&["--latency", "p50"])
+    search(&["--grade-latency", "p50"])
         .assert()
         .code(2)
         .stderr(predicate::str::contains("write mean, p99 or p99.9"));

@@ -121,7 +121,7 @@ pub(crate) struct TuneArgs {
     /// The latency that is graded: `mean`, or `p99` and `p99.9`, which 99 and 99.9 % of requests do
     /// not exceed. The last two are taken of whole traces, without windows.
     #[arg(long, value_name = "WHICH", default_value = "mean", conflicts_with = "evaluator")]
-    latency: LatencyFigure,
+    grade_latency: LatencyFigure,
 
     /// Count each speedup as the lesser of two: by the rules of the drive's configuration, and by
     /// those of MQSim. Takes twice the time, and whole traces.
@@ -231,7 +231,7 @@ impl TuneArgs {
     }
 
     fn graded_by(&self) -> GradedBy {
-        GradedBy { latency: self.latency, both_rules: self.robust }
+        GradedBy { latency: self.grade_latency, both_rules: self.robust }
     }
 
     /// The share of a trace that a prefix is: a tenth if nothing is said, all of it for 0 requests.
