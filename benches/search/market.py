@@ -5,6 +5,7 @@ requests that the search never saw.
     market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...] [--guesses FACTOR]
                                         runs that are not in OUT yet
     market.py show OUT                  a table in Markdown
+    market.py beside OUT...             the mean of both judged factors, a column for each OUT
 
 TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
 judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
@@ -16,10 +17,11 @@ import argparse
 import json
 import math
 import resource
-import statistics
 import subprocess
 from collections import Counter
 from pathlib import Path
+
+from intervals import factor
 
 TARGETS = {
     "webserver": "blkreplay_linux-webserver-2.load.xz",
@@ -37,8 +39,6 @@ BASELINES = {
 }
 REQUESTS = 20_000
 BUDGET = 30
-# The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
-STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
 
 
 def with_guesses(factor, path):
@@ -120,24 +120,6 @@ def run(args):
                 )
 
 
-def spread(logs):
-    """The mean of logarithms and the half-width of its 95 % interval."""
-    mean = statistics.fmean(logs)
-    if len(logs) < 2:
-        return mean, math.inf
-    half = STUDENT[min(len(logs) - 2, 8)] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return mean, half
-
-
-def factor(logs):
-    mean, half = spread(logs)
-    if math.isinf(half):
-        return f"{math.exp(mean):.2f}"
-    low, high = math.exp(mean - half), math.exp(mean + half)
-    verdict = "" if low > 1 or high < 1 else " (undecided)"
-    return f"{math.exp(mean):.2f} [{low:.2f}, {high:.2f}]{verdict}"
-
-
 def show(args):
     rows = stored(args.out)
     hours = sum(row["cpu_s"] for row in rows) / 3600
@@ -164,6 +146,22 @@ def show(args):
             print("| " + " | ".join(cells) + " |")
 
 
+def beside(args):
+    studies = [stored(out) for out in args.out]
+    print("| target | baseline | " + " | ".join(out.stem for out in args.out) + " |")
+    print("|---|---|" + "---|" * len(studies))
+    for target in TARGETS:
+        for baseline in BASELINES:
+            cells = []
+            for rows in studies:
+                own = [r for r in rows if (r["target"], r["baseline"]) == (target, baseline)]
+                judged = [row["judged"] for row in own]
+                logs = [math.log(both["latency"] * both["throughput"]) / 2 for both in judged]
+                cells.append(factor(logs) if logs else "-")
+            if "-" not in cells:
+                print(f"| {target} | {baseline} | " + " | ".join(cells) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(required=True)
@@ -178,6 +176,9 @@ def main():
     shows = actions.add_parser("show")
     shows.add_argument("out", type=Path)
     shows.set_defaults(act=show)
+    several = actions.add_parser("beside")
+    several.add_argument("out", type=Path, nargs="+")
+    several.set_defaults(act=beside)
     args = parser.parse_args()
     args.act(args)
 

@@ -22,6 +22,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from intervals import factor
+
 REAL = {
     "webserver": "blkreplay_linux-webserver-2.load.xz",
     "cloudphysics": "cloudphysics_libcachesim.vscsi.xz",
@@ -32,8 +34,6 @@ MODELS = [
     *("recomm", "kvstore", "database", "websearch", "batch-analytics", "cloud-storage", "livemaps"),
 ]
 DEVICE = "intel-750"
-# The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
-STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
 
 
 def document(*command):
@@ -135,34 +135,44 @@ def run(args):
             print(json.dumps(row), flush=True)
 
 
-def factor(values):
-    """The geometric mean and its 95 % interval."""
-    logs = [math.log(value) for value in values]
-    middle = statistics.fmean(logs)
-    if len(logs) < 2:
-        return f"{math.exp(middle):.2f}"
-    half = STUDENT[min(len(logs) - 2, 8)] * statistics.stdev(logs) / math.sqrt(len(logs))
-    low, high = math.exp(middle - half), math.exp(middle + half)
-    undecided = " (undecided)" if low <= 1 <= high else ""
-    return f"{math.exp(middle):.2f} [{low:.2f}, {high:.2f}]{undecided}"
+def by_seed(rows, value):
+    """The mean over all targets, for each seed."""
+    seeds = sorted({row["seed"] for row in rows})
+    return [statistics.fmean(value(row) for row in rows if row["seed"] == seed) for seed in seeds]
 
 
 def show(args):
     rows = stored(args.out)
-    figures = list(rows[0]["with"])
-    titles = [f"{figure}, {kind}" for figure in figures for kind in ("without", "with")]
-    print("| target | seeds | " + " | ".join(titles) + " |")
-    print("|---|---|" + "---|" * len(titles))
-    targets = list(dict.fromkeys(row["target"] for row in rows))
-    for target in targets:
-        own = [row for row in rows if row["target"] == target]
+    columns = [(figure, kind) for figure in rows[0]["with"] for kind in ("without", "with")]
+    print("| target | seeds | " + " | ".join(", ".join(column) for column in columns) + " |")
+    print("|---|---|" + "---|" * len(columns))
+
+    def line(name, count, values):
         cells = []
-        for figure in figures:
-            for kind in ("without", "with"):
-                values = [row[kind][figure] for row in own]
-                told = f"{statistics.fmean(values):.2f}" if figure == "spare" else factor(values)
-                cells.append(told)
-        print(f"| {target} | {len(own)} | " + " | ".join(cells) + " |")
+        for figure, kind in columns:
+            told = values(figure, kind)
+            is_share = figure == "spare"
+            cells.append(f"{statistics.fmean(told):.2f}" if is_share else factor(told))
+        print(f"| {name} | {count} | " + " | ".join(cells) + " |")
+
+    def value(row, figure, kind):
+        return row[kind][figure] if figure == "spare" else math.log(row[kind][figure])
+
+    for target in dict.fromkeys(row["target"] for row in rows):
+        own = [row for row in rows if row["target"] == target]
+        line(target, len(own), lambda figure, kind: [value(row, figure, kind) for row in own])
+    line(
+        "all",
+        len({row["seed"] for row in rows}),
+        lambda figure, kind: by_seed(rows, lambda row: value(row, figure, kind)),
+    )
+    print("\nWith over without, over all targets:")
+    for figure in rows[0]["with"]:
+        if figure != "spare":
+            ratio = by_seed(
+                rows, lambda row: value(row, figure, "with") - value(row, figure, "without")
+            )
+            print(f"- {figure}: {factor(ratio)}")
 
 
 def main():

@@ -22,8 +22,8 @@ pub struct Measurement {
     /// Which response time `figures` has.
     #[serde(default, skip_serializing_if = "LatencyFigure::is_mean")]
     pub latency: LatencyFigure,
-    /// The same figures of the same drive under MQSim's rules, where speedups must hold under both
-    /// ([`GradedBy::both_rules`]).
+    /// Latency and throughput of the drive under MQSim's rules. `None` unless speedups must hold
+    /// under both ([`GradedBy::both_rules`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_mqsim: Option<Figures>,
 }
@@ -45,15 +45,15 @@ impl Measurement {
         }
     }
 
-    /// The measurement with nothing charged for work that was left undone.
-    fn served(&self) -> Self {
-        let (Some(open), Some(closed)) = (&self.open, &self.closed) else { return self.clone() };
-        if open.left_seconds + closed.left_seconds == 0.0 {
-            return self.clone();
+    /// The figures under the drive's own rules, with nothing charged for work that was left undone.
+    fn served(&self) -> Figures {
+        let (Some(open), Some(closed)) = (&self.open, &self.closed) else { return self.figures };
+        match (self.latency.of(open), open.left_seconds + closed.left_seconds > 0.0) {
+            (Some(latency_ns), true) => {
+                Figures { latency_ns, throughput_bps: closed.bandwidth_bps }
+            }
+            _ => self.figures,
         }
-        let latency_ns = self.latency.of(open).unwrap_or(self.figures.latency_ns);
-        let figures = Figures { latency_ns, throughput_bps: closed.bandwidth_bps };
-        Self { latency: self.latency, by_mqsim: self.by_mqsim, ..Self::of(figures) }
     }
 }
 
@@ -125,8 +125,8 @@ impl WorkloadMeasurement {
         Speedup::mean(&each)
     }
 
-    /// The same of what the drives did until the last request was served, with nothing charged for
-    /// work that they left undone.
+    /// The geometric mean over the traces of the speedup by what the drives did, under their own
+    /// rules, until the last request was served: nothing is charged for work left undone.
     pub fn served_speedup_over(&self, reference: &Self) -> Speedup {
         let pairs = self.traces.iter().zip(&reference.traces);
         let each: Vec<Speedup> = pairs.map(|(a, b)| a.served().over(&b.served())).collect();

@@ -35,8 +35,8 @@ impl InProcess {
         Ok(Self { preparation, graded_by: GradedBy::default() })
     }
 
-    /// The same evaluator with other figures. Anything but the default needs whole traces: of
-    /// windows neither a percentile nor MQSim's rules are known, and no drive is fit for them.
+    /// Says which latency is graded and under which rules. Percentiles and MQSim's rules need whole
+    /// traces: of windows neither is known, and every drive is told to be unfit for them.
     pub fn graded_by(self, graded_by: GradedBy) -> Self {
         Self { graded_by, ..self }
     }
