@@ -426,4 +426,5 @@ def main():
     args.act(args)
 
 
-main()
+if __name__ == "__main__":
+    main()

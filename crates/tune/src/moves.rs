@@ -119,6 +119,22 @@ impl<'a> Moves<'a> {
         self.feasible(&point)
     }
 
+    /// A point that has each value from one of two others. A layout comes as a whole.
+    pub fn cross(&self, a: &Point, b: &Point, rng: &mut Pcg64Mcg) -> Option<Feasible> {
+        let layout = if rng.random() { a } else { b };
+        let mut point = a.clone();
+        for axis in 0..point.0.len() {
+            let from = match self.layout_axes.contains(&axis) {
+                true => layout,
+                false if rng.random() => a,
+                false => b,
+            };
+            point.0[axis] = from.0[axis];
+        }
+        self.fit_dram(&mut point, rng);
+        self.feasible(&point)
+    }
+
     /// Two points that differ from one on all of `axes`, to either side of it where there are
     /// values on both sides, by `reach` of the values there at most. The layout stays.
     pub fn to_both_sides(

@@ -61,13 +61,32 @@ const ANYWAY_EACH: u64 = 4;
 pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
     let moves = Moves::of_task(state.task, &state.base_point);
     let effects = sensitivity_runs(state, &moves)?;
-    combine(state, &moves, &effects)?;
-    unseen::explore(state, &moves, &effects.weak())?;
-    let weights = effects.weights();
-    let axes = effects.axes_to_jump();
-    if !state.settings.aims.is_empty() {
-        return front::search(state, &moves, &weights, &axes);
+    let of_grade = effects.weights(Figure::Performance);
+    let gains: Vec<Figure> = (0..state.settings.aims.len()).map(Figure::Gain).collect();
+    if !gains.is_empty() {
+        let figures: Vec<Figure> = gains.iter().copied().chain([Figure::Sum]).collect();
+        let chains = figures.iter().flat_map(|figure| chain(state, &moves, &effects, *figure));
+        front::race(state, chains.collect(), figures.len())?;
+        unseen::explore(state, &moves, &effects.weak())?;
+        let aims = gains.iter().map(|figure| effects.weights(*figure)).collect();
+        let axes = effects.axes_to_jump(&gains);
+        return front::search(state, &moves, &front::Weights { aims, limits: of_grade }, &axes);
     }
+    let mut longest = chain(state, &moves, &effects, Figure::Performance);
+    // The longest promise most.
+    longest.drain(..longest.len().saturating_sub(state.racers_max()));
+    race_to(state, longest, |rank, _| rank < 2)?;
+    unseen::explore(state, &moves, &effects.weak())?;
+    by_improvement(state, &moves, &of_grade, &effects.axes_to_jump(&[Figure::Performance]))
+}
+
+/// Runs batches of candidates with the greatest expected improvement of the grade.
+fn by_improvement(
+    state: &mut SearchState,
+    moves: &Moves,
+    weights: &[f64],
+    axes: &[usize],
+) -> Result<Ended, TuneError> {
     let (mut fits, mut convergence) = (FitHistory::default(), state.convergence());
     let mut reach: f64 = 0.4;
     for iteration in 1_u64.. {
@@ -78,11 +97,11 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
             return Ok(Ended::Converged);
         }
         let before = state.log.best_grade();
-        let candidates = candidates(state, &moves, &axes, reach, iteration);
+        let candidates = candidates(state, moves, axes, reach, iteration);
         if candidates.is_empty() {
             return Ok(Ended::Exhausted);
         }
-        let chosen = choose(state, &weights, &mut fits, candidates)?;
+        let chosen = choose(state, weights, &mut fits, candidates)?;
         race(state, chosen, iteration.is_multiple_of(ANYWAY_EACH))?;
         let better = state.log.best_grade() > before;
         reach = if better { (reach * 1.5).min(1.0) } else { (reach * 0.75).max(0.08) };
@@ -93,10 +112,8 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
 /// The effect of a change on one axis, on the prefix.
 struct Effect {
     axis: usize,
-    /// The performance (formula 1) of the changed drive; 0 is the baseline.
-    performance: f64,
-    /// The performance with nothing charged for what it had left undone.
-    served: f64,
+    /// What the changed drive does there; the baseline's performance and gains are 0.
+    on_prefix: OnPrefix,
     /// The changed drive.
     drive: Feasible,
 }
@@ -109,18 +126,19 @@ struct Effects {
 }
 
 impl Effects {
-    /// The greatest effect of each axis, whether it helps or hurts.
-    fn strength(&self) -> Vec<f64> {
+    /// The greatest effect of each axis on a figure, whether it helps or hurts.
+    fn strength(&self, figure: Figure) -> Vec<f64> {
         let mut strength = vec![0.0_f64; self.axes];
         for effect in &self.all {
-            strength[effect.axis] = strength[effect.axis].max(effect.performance.abs());
+            strength[effect.axis] = strength[effect.axis].max(figure.of(&effect.on_prefix).abs());
         }
         strength
     }
 
-    /// Weights of the axes for the surrogate: an effect four times as strong weighs twice as much.
-    fn weights(&self) -> Vec<f64> {
-        let strength = self.strength();
+    /// Weights of the axes for a model of a figure: an effect four times as strong weighs twice as
+    /// much.
+    fn weights(&self, figure: Figure) -> Vec<f64> {
+        let strength = self.strength(figure);
         let greatest = strength.iter().copied().fold(QUIET, f64::max);
         strength.iter().map(|effect| (effect / greatest).sqrt().clamp(WEIGHT_MIN, 1.0)).collect()
     }
@@ -128,17 +146,42 @@ impl Effects {
     /// The axes with little effect on how requests of the prefix are served.
     fn weak(&self) -> Vec<usize> {
         let is_strong = |axis: &usize| {
-            self.all.iter().any(|effect| effect.axis == *axis && effect.served.abs() > ALIKE)
+            let served = |effect: &Effect| effect.on_prefix.served.abs();
+            self.all.iter().any(|effect| effect.axis == *axis && served(effect) > ALIKE)
         };
         (0..self.axes).filter(|axis| !is_strong(axis)).collect()
     }
 
-    /// The axes to draw jumps from. Axes with an effect are listed four times, so that they are
-    /// drawn more often.
-    fn axes_to_jump(&self) -> Vec<usize> {
-        let strength = self.strength();
-        let often = |axis: &usize| if strength[*axis] > QUIET { 4 } else { 1 };
-        (0..self.axes).flat_map(|axis| std::iter::repeat_n(axis, often(&axis))).collect()
+    /// The axes to draw jumps from. Axes with an effect on one of the figures are listed four
+    /// times, so that they are drawn more often.
+    fn axes_to_jump(&self, figures: &[Figure]) -> Vec<usize> {
+        let all: Vec<Vec<f64>> = figures.iter().map(|figure| self.strength(*figure)).collect();
+        let has_effect = |axis: usize| all.iter().any(|strength| strength[axis] > QUIET);
+        let often = |axis: usize| if has_effect(axis) { 4 } else { 1 };
+        (0..self.axes).flat_map(|axis| std::iter::repeat_n(axis, often(axis))).collect()
+    }
+}
+
+/// A figure that a change may help.
+#[derive(Clone, Copy, Debug)]
+enum Figure {
+    /// The performance (formula 1).
+    Performance,
+    /// The gain in the aim with this number.
+    Gain(usize),
+    /// The sum of the gains in all aims.
+    Sum,
+}
+
+impl Figure {
+    /// The figure of a drive; 0 where it is not known.
+    fn of(self, own: &OnPrefix) -> f64 {
+        let gains = own.gains.as_deref().unwrap_or_default();
+        match self {
+            Self::Performance => own.performance,
+            Self::Gain(aim) => gains.get(aim).copied().unwrap_or(0.0),
+            Self::Sum => gains.iter().sum(),
+        }
     }
 }
 
@@ -146,7 +189,9 @@ impl Effects {
 /// value half-way to the baseline's follows: the end of an axis may be too far.
 fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, TuneError> {
     let axes = state.task.space.axes().len();
-    let reserve = ((state.budget.limit() - state.budget.spent()) / 2.0).max(1.0);
+    // A front has many drives to find, so less is spent on what each parameter does.
+    let kept = if state.settings.aims.is_empty() { 1.0 / 2.0 } else { 2.0 / 3.0 };
+    let reserve = ((state.budget.limit() - state.budget.spent()) * kept).max(1.0);
     let of_axis = |axis| ranks_to_try(state, axis).into_iter().map(move |rank| (axis, rank));
     let mut open: Vec<(usize, u16)> = (0..axes).flat_map(of_axis).collect();
     let mut effects = Effects { all: Vec::new(), axes };
@@ -168,28 +213,20 @@ fn sensitivity_runs(state: &mut SearchState, moves: &Moves) -> Result<Effects, T
         };
         let mut proposals: Vec<Proposal> = tried.iter().map(propose).collect();
         let answers = state.run_prefix(&proposals)?;
-        note_gains(&mut proposals, &answers);
+        for (proposal, answer) in proposals.iter_mut().zip(&answers) {
+            proposal.note_prefix(answer.as_ref());
+        }
         for (Change { axis, rank, drive }, answer) in tried.into_iter().zip(&answers) {
-            match *answer {
-                Some(OnPrefix { performance, served, .. }) => {
-                    effects.all.push(Effect { axis, performance, served, drive });
-                }
+            match answer.clone() {
+                Some(on_prefix) => effects.all.push(Effect { axis, on_prefix, drive }),
                 None => open.extend(half_way(state, axis, rank).map(|rank| (axis, rank))),
             }
         }
         if state.settings.prefix < 1.0 {
-            let performances = answers.iter().map(|own| own.as_ref().map(|own| own.performance));
-            state.note_raced(proposals.into_iter().zip(performances).collect());
+            state.note_raced(proposals);
         }
     }
     Ok(effects)
-}
-
-/// Writes down what the prefix has told of several aims.
-fn note_gains(proposals: &mut [Proposal], answers: &[Option<OnPrefix>]) {
-    for (proposal, answer) in proposals.iter_mut().zip(answers) {
-        proposal.prefix_gains = answer.as_ref().and_then(|own| own.gains.clone());
-    }
 }
 
 /// A change on one axis, with those that the limits ask for besides.
@@ -254,11 +291,13 @@ fn ranks_to_try(state: &SearchState, axis: usize) -> Vec<u16> {
     ranks
 }
 
-/// Races combinations of the changes that helped: the best one, the best two, four, and so on.
-fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<(), TuneError> {
+/// Combinations of the changes that helped a figure: the best one, the best two, four, and so on up
+/// to all.
+fn chain(state: &SearchState, moves: &Moves, effects: &Effects, figure: Figure) -> Vec<Proposal> {
+    let help = |effect: &Effect| figure.of(&effect.on_prefix);
     let mut helpful: Vec<&Effect> =
-        effects.all.iter().filter(|effect| effect.performance > QUIET).collect();
-    helpful.sort_by(|a, b| b.performance.total_cmp(&a.performance).then(a.axis.cmp(&b.axis)));
+        effects.all.iter().filter(|effect| help(effect) > QUIET).collect();
+    helpful.sort_by(|a, b| help(b).total_cmp(&help(a)).then(a.axis.cmp(&b.axis)));
     let mut done: Vec<usize> = Vec::new();
     let mut here = state.base_point.clone();
     let mut chain: Vec<Feasible> = Vec::new();
@@ -283,16 +322,10 @@ fn combine(state: &mut SearchState, moves: &Moves, effects: &Effects) -> Result<
             chain.push(found);
         }
     }
-    // Propose the chain after 1, 2, 4, … changes, and the whole chain.
     let count = chain.len();
     let wanted = |length: usize| length == count || length.is_power_of_two();
-    let proposals = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
-    let proposals =
-        proposals.map(|(_, found)| Proposal::new(found.point, found.config, "combination"));
-    let mut proposals: Vec<Proposal> = proposals.collect();
-    // The longest promise most.
-    proposals.drain(..proposals.len().saturating_sub(racers_max(state)));
-    race_to(state, proposals, |rank, _| rank < 2)
+    let chosen = chain.into_iter().enumerate().filter(|(index, _)| wanted(index + 1));
+    chosen.map(|(_, found)| Proposal::new(found.point, found.config, "combination")).collect()
 }
 
 /// Drives near the top set that are not among the trials yet.
@@ -388,17 +421,6 @@ fn race(
     })
 }
 
-/// How many proposals the budget lets race. With 1 there is no race: it runs in full at once.
-fn racers_max(state: &SearchState) -> usize {
-    match state.settings.prefix {
-        share if share >= 1.0 => state.budget.affords(1.0),
-        share => match state.budget.affords_beside(1.0, share) {
-            0 | 1 => state.budget.affords(1.0).min(1),
-            most => most,
-        },
-    }
-}
-
 /// Races proposals on the prefix, the first ones that the budget pays for. `is_alive` says by rank
 /// (0 is the fastest) and performance which of them run in full.
 fn race_to(
@@ -406,7 +428,7 @@ fn race_to(
     mut proposals: Vec<Proposal>,
     is_alive: impl Fn(usize, f64) -> bool,
 ) -> Result<(), TuneError> {
-    let most = racers_max(state);
+    let most = state.racers_max();
     proposals.truncate(most);
     let share = if most == 1 { 1.0 } else { state.settings.prefix.min(1.0) };
     proposals = state.without_hopeless(proposals, share)?;
@@ -414,12 +436,11 @@ fn race_to(
         return state.run_in_full(proposals);
     }
     let answers = state.run_prefix(&proposals)?;
-    let performances: Vec<Option<f64>> =
-        answers.iter().map(|own| own.as_ref().map(|own| own.performance)).collect();
-    note_gains(&mut proposals, &answers);
-    for (proposal, performance) in proposals.iter_mut().zip(&performances) {
-        proposal.prefix_performance = *performance;
+    for (proposal, answer) in proposals.iter_mut().zip(&answers) {
+        proposal.note_prefix(answer.as_ref());
     }
+    let performances: Vec<Option<f64>> =
+        proposals.iter().map(|proposal| proposal.prefix_performance).collect();
     let mut order: Vec<usize> = (0..proposals.len()).collect();
     let value = |index: usize| performances[index].unwrap_or(f64::NEG_INFINITY);
     order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
@@ -434,7 +455,7 @@ fn race_to(
     for (index, proposal) in proposals.into_iter().enumerate() {
         match winners.contains(&index) {
             true => on.push(proposal),
-            false => out.push((proposal, performances[index])),
+            false => out.push(proposal),
         }
     }
     state.note_raced(out);

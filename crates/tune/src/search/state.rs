@@ -188,11 +188,8 @@ impl<'a> SearchState<'a> {
                 match standing {
                     Some(Standing::Better) => better.push(proposal),
                     Some(Standing::Open) => open.push(proposal),
-                    Some(Standing::Worse) | None => {
-                        let performance =
-                            proposal.prefix_performance.filter(|_| standing.is_some());
-                        worse.push((proposal, performance));
-                    }
+                    Some(Standing::Worse) => worse.push(proposal),
+                    None => worse.push(Proposal { prefix_performance: None, ..proposal }),
                 }
             }
             self.note_raced(worse);
@@ -208,15 +205,25 @@ impl<'a> SearchState<'a> {
         Ok(better)
     }
 
+    /// How many proposals the budget lets race. With 1 there is no race: it runs in full at once.
+    pub fn racers_max(&self) -> usize {
+        match self.settings.prefix {
+            share if share >= 1.0 => self.budget.affords(1.0),
+            share => match self.budget.affords_beside(1.0, share) {
+                0 | 1 => self.budget.affords(1.0).min(1),
+                most => most,
+            },
+        }
+    }
+
     /// Adds proposals to the record that were run on the prefix and will not run in full.
-    pub fn note_raced(&mut self, proposals: Vec<(Proposal, Option<f64>)>) {
-        for (proposal, performance) in proposals {
-            let verdict = match performance {
+    pub fn note_raced(&mut self, proposals: Vec<Proposal>) {
+        for proposal in proposals {
+            let verdict = match proposal.prefix_performance {
                 Some(_) => Verdict::Raced,
                 None => Verdict::Unfit("it cannot serve the beginning of the target".to_owned()),
             };
-            let trial = proposal.into_trial(verdict);
-            self.note(Trial { prefix_performance: performance, ..trial });
+            self.note(proposal.into_trial(verdict));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Proposals of drives, and the trials that they become.
 
+use super::judge::OnPrefix;
 use crate::breach::Breach;
 use crate::grade::Speedup;
 use crate::space::Point;
@@ -28,6 +29,12 @@ impl Proposal {
     pub fn new(point: Point, config: CheckedConfig, origin: &'static str) -> Self {
         let (prefix_performance, prefix_gains, predicted_below) = (None, None, None);
         Self { point, config, origin, prefix_performance, prefix_gains, predicted_below }
+    }
+
+    /// Writes down what the prefix has told; `None` where the drive cannot serve it.
+    pub fn note_prefix(&mut self, answer: Option<&OnPrefix>) {
+        self.prefix_performance = answer.map(|own| own.performance);
+        self.prefix_gains = answer.and_then(|own| own.gains.clone());
     }
 
     /// The trial of a proposal that was not measured in full.
