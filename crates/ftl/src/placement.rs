@@ -15,6 +15,7 @@
 //! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | one for each queue |
 //! | `Haml` | 2 to 16 | 45 B a slice | one for each queue |
 //! | `SepBit` | 2 | 4 B a logical page, 4 B a block | four, by the page's age |
+//! | `Lifespan` | 9 | 8 B a logical page, 536 KiB | nine, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
 //! Moved pages have frontiers apart from those of host data. `placement.moved` changes that: they
@@ -30,14 +31,17 @@ mod haml;
 pub mod haml_unit;
 mod heat;
 mod hotis;
+mod lifespan;
 mod oracle;
 mod reserve;
 mod sepbit;
+mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use haml::{Tables, Training, TrainingOptions, scaled};
 pub use oracle::Foresight;
+pub use shape::{RequestShape, Shape, ShapeTracker};
 
 use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
@@ -46,6 +50,7 @@ use asa_ftl::AsaFtl;
 use auto_stream::AutoStream;
 use haml::Haml;
 use hotis::Hotis;
+use lifespan::Lifespan;
 use oracle::Oracle;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -79,6 +84,8 @@ pub(crate) struct Write {
     pub application: u16,
     /// The time of the write in nanoseconds.
     pub at: u64,
+    /// What the host request looks like from this page.
+    pub shape: Shape,
     pub cause: Cause,
 }
 
@@ -86,6 +93,9 @@ pub(crate) struct Write {
 pub(crate) trait Policy {
     /// The queue that a page goes to. May be asked any number of times for one write.
     fn queue(&self, write: &Write) -> Queue;
+
+    /// Is told of a host write before its queue is asked for.
+    fn expect(&mut self, _: &Write) {}
 
     /// Learns from a host write that was placed.
     fn observe(&mut self, _: &Write) {}
@@ -110,6 +120,7 @@ enum ActivePolicy {
     Haml(Box<Haml>),
     SepBit(Box<SepBit>),
     Oracle(Box<Oracle>),
+    Lifespan(Box<Lifespan>),
 }
 
 /// Calls the same method on whatever policy the drive has; without one, gives the other value.
@@ -123,6 +134,7 @@ macro_rules! with_policy {
             ActivePolicy::Haml($policy) => $act,
             ActivePolicy::SepBit($policy) => $act,
             ActivePolicy::Oracle($policy) => $act,
+            ActivePolicy::Lifespan($policy) => $act,
         }
     };
 }
@@ -144,6 +156,8 @@ pub(crate) struct Placer {
     time_offset: u64,
     /// The application of the next writes.
     application: u16,
+    /// The shape of the next write.
+    shape: Shape,
     /// Writes are placed, but the policy does not learn from them.
     learning_off: bool,
 }
@@ -162,6 +176,10 @@ impl Placer {
                 ActivePolicy::Haml(Box::new(Haml::new(&config.placement, pages, planes)))
             }
             PlacementPolicy::Sepbit => ActivePolicy::SepBit(Box::new(SepBit::new(pages, planes))),
+            PlacementPolicy::Lifespan => {
+                let block = u64::from(config.allocation_geometry().pages_per_block);
+                ActivePolicy::Lifespan(Box::new(Lifespan::new(pages, block * planes as u64)))
+            }
         };
         Self {
             policy,
@@ -171,6 +189,7 @@ impl Placer {
             now: 0,
             time_offset: 0,
             application: 0,
+            shape: Shape::default(),
             learning_off: false,
         }
     }
@@ -232,7 +251,7 @@ impl Placer {
 
     /// A write at the present time by the present application.
     fn write(&self, page: LogicalPage, cause: Cause) -> Write {
-        Write { page, application: self.application, at: self.now, cause }
+        Write { page, application: self.application, at: self.now, shape: self.shape, cause }
     }
 
     /// The frontier that a host write goes to.
@@ -252,6 +271,16 @@ impl Placer {
             _ if self.moved == 1 => FrontierId::MOVED,
             _ => self.frontier_for(page, Cause::Move(self.class(self.queue(from)))),
         }
+    }
+
+    /// The frontiers that moved pages alone have, the nearest to one of them first. Empty if they
+    /// have none or one.
+    pub fn other_moved(&self, to: FrontierId) -> impl Iterator<Item = FrontierId> + '_ {
+        let at = i16::from(self.queue(to).0) - i16::from(self.host);
+        let moved = if at < 0 { 0 } else { i16::from(self.moved) };
+        let both = (1..moved).flat_map(move |far| [at - far, at + far]);
+        let queues = both.filter(move |queue| (0..moved).contains(queue));
+        queues.map(|queue| self.frontier(Queue(self.host + queue as u8)))
     }
 
     /// Whether all pages of a block move to the same frontier.
@@ -335,6 +364,24 @@ impl Placer {
         self.application = application;
     }
 
+    /// Whether the policy looks at the shapes of requests.
+    pub fn looks_at_shapes(&self) -> bool {
+        matches!(self.policy, ActivePolicy::Lifespan(_))
+    }
+
+    /// Says which page the host writes next, and what its request looks like from there.
+    #[inline]
+    pub fn expect(&mut self, page: LogicalPage, shape: Shape) {
+        if matches!(self.policy, ActivePolicy::None) {
+            return;
+        }
+        self.shape = shape;
+        if !self.learning_off {
+            let write = self.write(page, Cause::Host);
+            with_policy!(&mut self.policy, policy => policy.expect(&write), ());
+        }
+    }
+
     /// Says whether the policy learns from the writes that follow.
     pub fn set_learning(&mut self, learns: bool) {
         self.learning_off = !learns;
@@ -370,6 +417,7 @@ impl Placer {
             ActivePolicy::Haml(policy) => policy.memory_bytes(),
             ActivePolicy::SepBit(policy) => policy.memory_bytes(),
             ActivePolicy::Oracle(policy) => policy.memory_bytes(),
+            ActivePolicy::Lifespan(policy) => policy.memory_bytes(),
         }
     }
 }

@@ -35,6 +35,10 @@ pub struct WriteRequest {
     pub page: u32,
     /// How many pages are written.
     pub count: u32,
+    /// Sectors that are written. Those that lie in pages which are left out count.
+    pub sectors: u32,
+    /// Sectors of the first page before the first one that is written.
+    pub skipped: u16,
     /// Device of the trace, or tenant of the model: who writes.
     pub application: u16,
 }
@@ -95,8 +99,14 @@ impl Load {
         let applications: BTreeSet<u16> = writes.iter().map(|request| request.tenant.0).collect();
         let numbered = writes.iter().filter_map(|request| {
             let (page, count) = pages.of(request)?;
-            let application = request.tenant.0;
-            Some(WriteRequest { at_ns: (request.at - start).0, page, count, application })
+            Some(WriteRequest {
+                at_ns: (request.at - start).0,
+                page,
+                count,
+                sectors: request.sectors,
+                skipped: (request.lba.0 % pages.page_sectors) as u16,
+                application: request.tenant.0,
+            })
         });
         Ok(Self {
             writes: numbered.collect(),

@@ -10,7 +10,7 @@ use crate::error::PlacementError;
 use crate::load::{Load, WriteRequest};
 use crate::training::TrainingFigures;
 use serde::Serialize;
-use ssdtune_ftl::placement::{Foresight, Training};
+use ssdtune_ftl::placement::{Foresight, RequestShape, Shape, ShapeTracker, Training};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::{DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 use std::collections::VecDeque;
@@ -116,7 +116,14 @@ pub fn replay(
         return Err(PlacementError::TooLarge { name, pages, visible });
     }
     let total = visible + load.pages(0..load.writes.len());
-    let mut replay = Replay { ftl: &mut ftl, watch, done: 0, total, ahead: VecDeque::new() };
+    let mut replay = Replay {
+        shapes: ftl.looks_at_shapes().then(ShapeTracker::default),
+        ftl: &mut ftl,
+        watch,
+        done: 0,
+        total,
+        ahead: VecDeque::new(),
+    };
     let Some(erases_before) = replay.run(load, candidate.oracle)? else { return Ok(None) };
     let counters = *ftl.counters();
     let host_pages = load.pages(load.half()..load.writes.len());
@@ -153,6 +160,15 @@ fn invalid_fifths(ftl: &mut Ftl) -> [u64; 5] {
     fifths
 }
 
+/// A page that is to be written.
+#[derive(Clone, Copy)]
+struct Ahead {
+    at_ns: u64,
+    page: u32,
+    application: u16,
+    shape: Shape,
+}
+
 /// A replay under way.
 struct Replay<'a> {
     ftl: &'a mut Ftl,
@@ -160,8 +176,10 @@ struct Replay<'a> {
     /// Pages written, and how many there will be.
     done: u64,
     total: u64,
-    /// Pages that come next: number, time in nanoseconds, application.
-    ahead: VecDeque<(u32, u64, u16)>,
+    /// Where requests ended, if the policy looks at their shapes.
+    shapes: Option<ShapeTracker>,
+    /// Pages that come next.
+    ahead: VecDeque<Ahead>,
 }
 
 impl Replay<'_> {
@@ -169,10 +187,7 @@ impl Replay<'_> {
     /// second half; `None` if stopped.
     fn run(&mut self, load: &Load, oracle: bool) -> Result<Option<u64>, PlacementError> {
         let pages = self.ftl.tenant_pages(TENANT);
-        let fill = WriteRequest { at_ns: 0, page: 0, count: pages as u32, application: 0 };
-        self.ftl.set_learning(false);
-        let filled = self.serve(&[fill])?;
-        self.ftl.set_learning(true);
+        let filled = self.fill(pages as u32)?;
         if oracle {
             let written = |write: &WriteRequest| write.page..write.page + write.count;
             let order: Vec<u32> = load.writes.iter().flat_map(written).collect();
@@ -187,18 +202,62 @@ impl Replay<'_> {
         Ok(self.serve(second)?.then_some(erases_before))
     }
 
+    /// Writes all pages in order, of which the policy learns nothing; `false` if stopped.
+    fn fill(&mut self, pages: u32) -> Result<bool, PlacementError> {
+        self.ftl.set_learning(false);
+        for page in 0..pages {
+            self.push(Ahead { at_ns: 0, page, application: 0, shape: Shape::default() });
+            if self.ahead.len() > AHEAD && !self.write_next()? {
+                return Ok(false);
+            }
+        }
+        let filled = self.write_rest()?;
+        self.ftl.set_learning(true);
+        Ok(filled)
+    }
+
     /// Writes all pages of the requests; `false` if stopped.
     fn serve(&mut self, requests: &[WriteRequest]) -> Result<bool, PlacementError> {
         for request in requests {
+            let shape = self.shape_of(request);
+            let WriteRequest { at_ns, application, .. } = *request;
             for page in request.page..request.page + request.count {
-                self.ftl.prefetch_directory(TENANT, Lpn(page.into()));
-                self.ahead.push_back((page, request.at_ns, request.application));
-                self.prefetch();
+                let shape =
+                    shape.map_or_else(Shape::default, |shape| self.seen(shape, request, page));
+                self.push(Ahead { at_ns, page, application, shape });
                 if self.ahead.len() > AHEAD && !self.write_next()? {
                     return Ok(false);
                 }
             }
         }
+        self.write_rest()
+    }
+
+    /// The shape of a request, if the policy looks at it.
+    fn shape_of(&mut self, request: &WriteRequest) -> Option<RequestShape> {
+        let WriteRequest { at_ns, page, count, sectors, application, .. } = *request;
+        let shapes = self.shapes.as_mut()?;
+        Some(shapes.request(Nanos(at_ns), TenantId(application), page.into(), count, sectors))
+    }
+
+    /// What a request looks like from one of its pages.
+    fn seen(&self, shape: RequestShape, request: &WriteRequest, page: u32) -> Shape {
+        let page_sectors = u64::from(self.ftl.geometry().sectors_per_page());
+        let end = u64::from(request.skipped) + u64::from(request.sectors);
+        let (before, after) = (page > request.page, page + 1 < request.page + request.count);
+        let begins = !before && request.skipped > 0;
+        shape.of_page(before, after, begins, !after && !end.is_multiple_of(page_sectors))
+    }
+
+    /// Adds a page to those that come next.
+    fn push(&mut self, page: Ahead) {
+        self.ftl.prefetch_directory(TENANT, Lpn(page.page.into()));
+        self.ahead.push_back(page);
+        self.prefetch();
+    }
+
+    /// Writes all pages that come next; `false` if stopped.
+    fn write_rest(&mut self) -> Result<bool, PlacementError> {
         while !self.ahead.is_empty() {
             if !self.write_next()? {
                 return Ok(false);
@@ -210,10 +269,10 @@ impl Replay<'_> {
     /// Asks for the memory of pages in the middle of those ahead.
     fn prefetch(&self) {
         if let Some(at) = self.ahead.len().checked_sub(AHEAD / 3 + 1) {
-            self.ftl.prefetch_entry(TENANT, Lpn(self.ahead[at].0.into()));
+            self.ftl.prefetch_entry(TENANT, Lpn(self.ahead[at].page.into()));
         }
         if let Some(at) = self.ahead.len().checked_sub(2 * AHEAD / 3 + 1)
-            && let Some(entry) = self.ftl.existing_entry(TENANT, Lpn(self.ahead[at].0.into()))
+            && let Some(entry) = self.ftl.existing_entry(TENANT, Lpn(self.ahead[at].page.into()))
         {
             self.ftl.prefetch_old_page(entry);
         }
@@ -221,8 +280,12 @@ impl Replay<'_> {
 
     /// Writes the next page; `false` if stopped.
     fn write_next(&mut self) -> Result<bool, PlacementError> {
-        let Some((page, at_ns, application)) = self.ahead.pop_front() else { return Ok(true) };
+        let Some(ahead) = self.ahead.pop_front() else { return Ok(true) };
+        let Ahead { at_ns, page, application, shape } = ahead;
         self.ftl.set_write_context(Nanos(at_ns), application);
+        if self.shapes.is_some() {
+            self.ftl.expect_write(TENANT, Lpn(page.into()), shape);
+        }
         let written = self.ftl.warm_up().write_whole(TENANT, Lpn(page.into()));
         written.map_err(PlacementError::OutOfSpace)?;
         self.done += 1;
@@ -253,7 +316,14 @@ mod tests {
                 _ if n.is_multiple_of(2) => 16 * draw(300),
                 _ => draw(4_800),
             };
-            WriteRequest { at_ns: n * 1_000, page, count: 1, application: (page % 16 == 0).into() }
+            WriteRequest {
+                at_ns: n * 1_000,
+                page,
+                count: 1,
+                sectors: 16,
+                skipped: 0,
+                application: (page % 16 == 0).into(),
+            }
         };
         Load {
             name: "hot and cold".to_owned(),

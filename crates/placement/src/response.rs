@@ -107,6 +107,8 @@ mod tests {
             at_ns: n * 1_000_000,
             page: (n % 4_800) as u32,
             count: 1,
+            sectors: 16,
+            skipped: 0,
             application: 0,
         };
         let timed = |n: u64| Request {

@@ -170,7 +170,7 @@ impl Ftl {
         let owner = record.owner(at)?;
         let to = match block.frontier {
             FrontierId::TRANSLATION => FrontierId::TRANSLATION,
-            data => self.placer.moved_frontier(owner.page(), data),
+            data => self.moved_frontier((plane, block.tenant), owner.page(), data),
         };
         Some((owner, block.tenant, to))
     }

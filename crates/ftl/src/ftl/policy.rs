@@ -2,8 +2,9 @@
 
 use super::Ftl;
 use crate::block::FrontierId;
-use crate::placement::{Foresight, Training};
-use ssdtune_model::{BlockAddr, Nanos};
+use crate::number::LogicalPage;
+use crate::placement::{Foresight, Shape, Training};
+use ssdtune_model::{BlockAddr, Lpn, Nanos, PlaneId, TenantId};
 
 impl Ftl {
     /// Says when the writes that follow happen and which application they belong to, for policies
@@ -12,6 +13,37 @@ impl Ftl {
     #[inline]
     pub fn set_write_context(&mut self, now: Nanos, application: u16) {
         self.placer.set_context(now, application);
+    }
+
+    /// Whether the placement policy looks at the shapes of requests. If not, [`Ftl::expect_write`]
+    /// need not be called.
+    pub fn looks_at_shapes(&self) -> bool {
+        self.placer.looks_at_shapes()
+    }
+
+    /// Says which page the host writes next and what its request looks like from there. Call it
+    /// after [`Ftl::set_write_context`], before anything is asked about the write.
+    #[inline]
+    pub fn expect_write(&mut self, tenant: TenantId, lpn: Lpn, shape: Shape) {
+        self.placer.expect(self.tenants[tenant].page(lpn), shape);
+    }
+
+    /// The frontier that a page goes to when it leaves a block of a tenant: the one that the policy
+    /// names, or the nearest with room if that is full and no block is free.
+    #[inline]
+    pub(crate) fn moved_frontier(
+        &self,
+        (plane, tenant): (PlaneId, TenantId),
+        page: LogicalPage,
+        from: FrontierId,
+    ) -> FrontierId {
+        let named = self.placer.moved_frontier(page, from);
+        let plane = &self.planes[plane];
+        if plane.free_blocks() > 0 || plane.has_room(tenant, named) {
+            return named;
+        }
+        let mut others = self.placer.other_moved(named);
+        others.find(|&other| plane.has_room(tenant, other)).unwrap_or(named)
     }
 
     /// Says whether policies learn from the writes that follow. Switch it off while filling a drive

@@ -154,7 +154,11 @@ impl Ftl {
         while let Some(&owner) = batch.owners.get(moved) {
             let (to, alike) = match from {
                 FrontierId::TRANSLATION => (from, true),
-                data => (self.placer.moved_frontier(owner.page(), data), self.placer.moves_alike()),
+                data => {
+                    let place = (victim.plane, tenant);
+                    let to = self.moved_frontier(place, owner.page(), data);
+                    (to, self.placer.moves_alike())
+                }
             };
             let end = if alike { batch.owners.len() } else { moved + 1 };
             let owners = &batch.owners[moved..end];

@@ -12,8 +12,22 @@
 //! stuck. If moved pages share frontiers with host data, the host must stop as soon as fewer than F
 //! blocks are free, even if its own frontier has room.
 
+//!
+//! A policy that lets a moved page go to another frontier of moved pages than its own (`Lifespan`)
+//! needs one free block, however many frontiers there are. Say one block is free when a victim is
+//! chosen. It has at most P - 1 valid pages, since a victim of collection has an invalid one. A page
+//! of it whose own frontier is full opens the free block. From then on no block is free, but the
+//! opened block has room for P pages and takes at most the P - 1 of this victim: victims of a plane
+//! come one after the other, and no host write goes to a frontier of moved pages. So there is a
+//! frontier with room for each page of the victim, and it belongs to the victim's tenant, who
+//! opened it. Then the victim's block is free, and all is as before. A victim for the sake of wear
+//! may have P valid pages, but is chosen only while more than one block is free: 2 P pages of room.
+//! A block of translation pages has one frontier, which opens one block at most. Collection does
+//! not go round for ever: each victim wins a page at least, and once the frontiers of moved pages
+//! have room for a victim, none is opened and one block more is free.
+
 use ssdtune_model::DeviceConfig;
-use ssdtune_model::config::Frontiers;
+use ssdtune_model::config::{Frontiers, PlacementPolicy};
 
 /// How many blocks of a plane the write frontiers need. All numbers are blocks of one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +51,7 @@ impl FrontierNeeds {
         // An ideal mapping table has no translation pages.
         let translation = u32::from(!config.mapping.ideal || eager);
         let open = (host + moved + translation) * tenants;
-        if moved == 1 {
+        if moved == 1 || config.placement.policy == PlacementPolicy::Lifespan {
             return Self { open, reserve: 1 + u32::from(eager), floor: 0, keep: 1 };
         }
         let targets = if moved == 0 { host } else { moved };
@@ -49,7 +63,7 @@ impl FrontierNeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::config::{MovedPages, PlacementPolicy};
+    use ssdtune_model::config::MovedPages;
 
     fn needs(policy: PlacementPolicy, ideal: bool, tenants: u32) -> FrontierNeeds {
         let mut config = DeviceConfig::default();
@@ -77,6 +91,8 @@ mod tests {
         assert_eq!(FrontierNeeds::of(&config, 1), shared);
         let apart = FrontierNeeds { open: 7, reserve: 5, floor: 0, keep: 5 };
         assert_eq!(needs(PlacementPolicy::Sepbit, false, 1), apart);
+        let lenient = FrontierNeeds { open: 18, reserve: 1, floor: 0, keep: 1 };
+        assert_eq!(needs(PlacementPolicy::Lifespan, true, 1), lenient);
         let streams = FrontierNeeds { open: 17, reserve: 1, floor: 0, keep: 1 };
         assert_eq!(needs(PlacementPolicy::AutoStream, true, 1), streams);
     }

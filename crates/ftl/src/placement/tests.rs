@@ -22,7 +22,13 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
 }
 
 fn write(page: u64, at: u64) -> Write {
-    Write { page: LogicalPage(page), application: 0, at, cause: Cause::Host }
+    Write {
+        page: LogicalPage(page),
+        application: 0,
+        at,
+        shape: Shape::default(),
+        cause: Cause::Host,
+    }
 }
 
 fn moved(page: u64, from: u8) -> Write {

@@ -126,6 +126,8 @@ fn slc_cache(config: &mut DeviceConfig, number: u64, tenants: u32, rng: &mut Pcg
 pub fn reserve(config: &DeviceConfig, tenants: u32) -> u32 {
     let Frontiers { host, moved } = config.placement.frontiers();
     match moved {
+        // Moved pages may go to other frontiers than their own.
+        _ if config.placement.policy == PlacementPolicy::Lifespan => 1,
         1 => 1,
         0 => (host + u32::from(!config.mapping.ideal)) * tenants,
         _ => (moved + u32::from(!config.mapping.ideal)) * tenants,

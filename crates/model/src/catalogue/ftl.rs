@@ -93,8 +93,8 @@ fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
 }
 
 fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
-    (config.placement.policy == PlacementPolicy::Sepbit)
-        .then_some("placement.policy is sepbit, which places moved pages by itself")
+    matches!(config.placement.policy, PlacementPolicy::Sepbit | PlacementPolicy::Lifespan)
+        .then_some("placement.policy is sepbit or lifespan, which place moved pages by themselves")
 }
 
 /// The write frontiers.

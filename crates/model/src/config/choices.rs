@@ -257,6 +257,9 @@ choice!(
         Haml = "haml" | "",
         /// Frontiers by the inferred time until a page's data are overwritten (SepBIT).
         Sepbit = "sepbit" | "",
+        /// Frontiers by the time until a page is overwritten, which a model expects that is trained
+        /// while the drive runs.
+        Lifespan = "lifespan" | "",
     }
 );
 
@@ -264,7 +267,7 @@ choice!(
     /// Which write frontiers take the pages that collection moves.
     MovedPages {
         /// Those that the placement policy names: one of their own for `none` and `auto-stream`,
-        /// four for `sepbit`, one for each frontier of host data for the others.
+        /// four for `sepbit`, nine for `lifespan`, one for each frontier of host data for the others.
         Policy = "policy" | "",
         /// The frontiers of host data.
         WithHost = "with-host" | "",

@@ -48,9 +48,11 @@ impl Placement {
             PlacementPolicy::Hotis | PlacementPolicy::Sepbit => 2,
             PlacementPolicy::AsaFtl => 3,
             PlacementPolicy::Haml => self.clusters,
+            PlacementPolicy::Lifespan => 9,
         };
         let moved = match (self.moved, self.policy) {
             (_, PlacementPolicy::Sepbit) => 4,
+            (_, PlacementPolicy::Lifespan) => 9,
             (MovedPages::WithHost, _) => 0,
             (MovedPages::Together, _)
             | (MovedPages::Policy, PlacementPolicy::None | PlacementPolicy::AutoStream) => 1,

@@ -1,0 +1,184 @@
+//! The shape of a host request, as a page of it sees it: how large the request is, where in it the
+//! page lies, how long the run of requests is that it continues, how long after the one before it
+//! came.
+//!
+//! [`ShapeTracker`] is asked once for each write request and remembers where the last 32 ended.
+//! Cost: about 15 ns a request, 300 B a drive. Only drives whose policy looks at shapes need it.
+
+use serde::{Deserialize, Serialize};
+use ssdtune_model::{Nanos, TenantId};
+
+/// Requests whose ends are remembered.
+const ENDS: usize = 32;
+/// The class of the largest requests: more than 256 pages.
+const LARGEST: u8 = 9;
+/// The class of requests within one page of less than 4 KiB, and of less than 8 KiB.
+const BELOW_4_KIB: u8 = 10;
+const BELOW_8_KIB: u8 = 11;
+/// Sectors of 4 KiB.
+const SECTORS_4_KIB: u32 = 8;
+/// Address bits below the tenant in the name of a page.
+const TENANT_SHIFT: u32 = 48;
+
+/// What the request that writes a page looks like from this page. Takes 16 bits.
+///
+/// | bits | what |
+/// |---|---|
+/// | 0 to 3 | size: log2 of the pages, rounded up, 9 at most; 10 and 11 for less than 4 and 8 KiB |
+/// | 4, 5 | whether pages of the request come before this one, and after it |
+/// | 6, 7 | whether the request begins inside this page, and whether it ends there |
+/// | 8 to 11 | log2 of the pages of the run that it continues, from 1; 0 if it continues none |
+/// | 12 to 15 | log4 of the nanoseconds since the request before it, less 6 |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Shape(u16);
+
+impl Shape {
+    /// The class of the request's size, 0 to 11.
+    #[inline]
+    pub(crate) fn size(self) -> u32 {
+        u32::from(self.0 & 15)
+    }
+
+    /// Size, position and alignment together, below 256.
+    #[inline]
+    pub(crate) fn form(self) -> u32 {
+        u32::from(self.0 & 0xff)
+    }
+
+    /// The class of the run, 0 to 15.
+    #[inline]
+    pub(crate) fn run(self) -> u32 {
+        u32::from(self.0 >> 8 & 15)
+    }
+
+    /// The class of the time since the request before, 0 to 15.
+    #[inline]
+    pub(crate) fn gap(self) -> u32 {
+        u32::from(self.0 >> 12)
+    }
+}
+
+/// The shape of a request, without the position of a page in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestShape(u16);
+
+impl RequestShape {
+    /// The shape that a page of the request sees. `before` and `after`: whether the request has
+    /// pages before and after it. `begins` and `ends`: whether the request leaves out sectors at
+    /// the start of this page, and at its end.
+    #[inline]
+    pub fn of_page(self, before: bool, after: bool, begins: bool, ends: bool) -> Shape {
+        let flags = [before, after, begins, ends];
+        let bits = (4..).zip(flags).map(|(bit, is_so)| u16::from(is_so) << bit);
+        Shape(bits.fold(self.0, |all, bit| all | bit))
+    }
+}
+
+/// Where the last write requests ended, and when the last one came.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShapeTracker {
+    /// The page after the last one of a request, tenant above.
+    ends: [u64; ENDS],
+    /// Pages of the run that this request ends.
+    runs: [u32; ENDS],
+    /// Which entry is the oldest.
+    oldest: u8,
+    /// When the last request came, in nanoseconds.
+    last: u64,
+}
+
+impl Default for ShapeTracker {
+    fn default() -> Self {
+        Self { ends: [u64::MAX; ENDS], runs: [0; ENDS], oldest: 0, last: 0 }
+    }
+}
+
+impl ShapeTracker {
+    /// Takes note of a write request of a number of pages, and says what it looks like. `page` is
+    /// its first page in its tenant's address space, `sectors` are the sectors that it writes.
+    pub fn request(
+        &mut self,
+        at: Nanos,
+        tenant: TenantId,
+        page: u64,
+        pages: u32,
+        sectors: u32,
+    ) -> RequestShape {
+        let size = match pages {
+            0 | 1 if sectors < SECTORS_4_KIB => BELOW_4_KIB,
+            0 | 1 if sectors < 2 * SECTORS_4_KIB => BELOW_8_KIB,
+            _ => (pages.max(1).next_power_of_two().ilog2() as u8).min(LARGEST),
+        };
+        let run = self.run(u64::from(tenant.0) << TENANT_SHIFT | page, pages);
+        let gap = at.0.saturating_sub(self.last).max(1).ilog2().saturating_sub(12) / 2;
+        self.last = at.0;
+        let run = if run == 0 { 0 } else { (1 + run.ilog2()).min(15) };
+        RequestShape(u16::from(size) | (run as u16) << 8 | (gap.min(15) as u16) << 12)
+    }
+
+    /// Pages of the run that a request continues; 0 if it continues none. A request continues one
+    /// if it starts in the page after that one, or in its last page.
+    fn run(&mut self, start: u64, pages: u32) -> u32 {
+        let continues = |&end: &u64| end == start || end.wrapping_sub(1) == start;
+        let before = match self.ends.iter().position(continues) {
+            Some(at) => self.runs[at],
+            None => 0,
+        };
+        let at = usize::from(self.oldest) % ENDS;
+        self.ends[at] = start + u64::from(pages);
+        self.runs[at] = before.saturating_add(pages);
+        self.oldest = (self.oldest + 1) % ENDS as u8;
+        before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TENANT: TenantId = TenantId(0);
+
+    #[test]
+    fn a_page_knows_its_request() {
+        let mut tracker = ShapeTracker::default();
+        let request = tracker.request(Nanos(1 << 20), TENANT, 100, 3, 30);
+        let first = request.of_page(false, true, true, false);
+        assert_eq!((first.size(), first.run(), first.gap()), (2, 0, 4));
+        assert_eq!(first.form(), 2 | 1 << 5 | 1 << 6);
+        let last = request.of_page(true, false, false, true);
+        assert_eq!(last.form(), 2 | 1 << 4 | 1 << 7);
+    }
+
+    #[test]
+    fn small_requests_have_classes_of_their_own() {
+        let mut tracker = ShapeTracker::default();
+        let mut size = |pages, sectors| {
+            let request = tracker.request(Nanos(0), TENANT, 7, pages, sectors);
+            request.of_page(false, false, false, false).size()
+        };
+        assert_eq!(
+            [size(1, 1), size(1, 7), size(1, 8), size(1, 15), size(1, 16)],
+            [10, 10, 11, 11, 0]
+        );
+        assert_eq!([size(2, 2), size(3, 48), size(256, 4_096), size(9_000, 9)], [1, 2, 8, 9]);
+    }
+
+    #[test]
+    fn runs_are_followed_through_other_requests() {
+        let mut tracker = ShapeTracker::default();
+        let mut run = |tenant, page, pages| {
+            let request = tracker.request(Nanos(0), TenantId(tenant), page, pages, 16 * pages);
+            request.of_page(false, false, false, false).run()
+        };
+        assert_eq!(run(0, 100, 4), 0);
+        assert_eq!(run(1, 104, 1), 0, "another tenant");
+        assert_eq!(run(0, 500, 1), 0);
+        assert_eq!(run(0, 104, 4), 3, "after 4 pages");
+        assert_eq!(run(0, 107, 2), 4, "in the last page of a run of 8");
+        for page in 0..ENDS as u64 {
+            run(0, 10_000 + 10 * page, 1);
+        }
+        assert_eq!(run(0, 109, 1), 0, "forgotten after 32 requests");
+    }
+}
