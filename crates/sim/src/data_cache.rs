@@ -27,7 +27,7 @@ pub(crate) use past::Left;
 use crate::backend::{Backend, pages_to_flash};
 use crate::base::Base;
 use crate::engine::{Server, Servers};
-use crate::host::Host;
+use crate::host::{self, Host, Spaces};
 use crate::id::{PartitionId, RequestId, SlotId, Table, TransactionId};
 use crate::stored::Part;
 use dram::{Access, DramChannel};
@@ -36,8 +36,9 @@ use read_ahead::ReadAhead;
 use serde::{Deserialize, Serialize};
 use slots::{Mark, Slot, Slots};
 use ssdtune_ftl::Ftl;
+use ssdtune_ftl::placement::{RequestShape, Shape, ShapeTracker};
 use ssdtune_model::config::{CacheMode, Scheduler, Sharing};
-use ssdtune_model::{DeviceConfig, Lpn, Nanos};
+use ssdtune_model::{DeviceConfig, Lpn, Nanos, Sectors};
 use ssdtune_trace::{Op, TenantId};
 use std::collections::VecDeque;
 
@@ -99,7 +100,7 @@ struct Partition {
     /// Sectors that are on their way from it to flash.
     pressure: u32,
     /// Write requests that wait because of `pressure`.
-    blocked: VecDeque<RequestId>,
+    blocked: VecDeque<(RequestId, Option<RequestShape>)>,
 }
 
 /// The data cache, its DRAM, and the flushes that wait for it.
@@ -116,6 +117,8 @@ pub(crate) struct DataCache {
     flushes: Flushes,
     /// Streams that are read ahead of; `None` if none are.
     ahead: Option<ReadAhead>,
+    /// Where write requests ended, if the placement policy looks at their shapes.
+    shapes: Option<ShapeTracker>,
 }
 
 impl Part for DataCache {
@@ -123,6 +126,22 @@ impl Part for DataCache {
         self.rules = made.rules;
         self.dram.timing = made.dram.timing;
     }
+}
+
+/// What a write request looks like from the page of one of its parts. `before` and `after`: whether
+/// it has other parts before and after this one.
+#[inline]
+pub(crate) fn seen(
+    shape: Option<RequestShape>,
+    spaces: &Spaces,
+    part: &host::Part,
+    before: bool,
+    after: bool,
+) -> Shape {
+    let Some(shape) = shape else { return Shape::default() };
+    let last = 1 << (spaces.page_sectors() - 1);
+    let begins = !before && part.mask & 1 == 0;
+    shape.of_page(before, after, begins, !after && part.mask & last == 0)
 }
 
 /// Transactions that are dispatched together. Most requests have one page and need no list.
@@ -189,6 +208,7 @@ impl DataCache {
             dram: DramChannel::new(config, partitions, servers.number(Server::Dram)),
             flushes: Flushes::new(tenants.len()),
             ahead: ReadAhead::new(config),
+            shapes: config.placement.looks_at_shapes().then(ShapeTracker::default),
         }
     }
 
@@ -217,6 +237,22 @@ impl DataCache {
                 self.partitions[self.partition_of(tenant)].slots.prefetch(slot);
             }
         }
+    }
+
+    /// Takes note of a write request, and says what it looks like if the placement policy wants to
+    /// know. `lba` is its first sector in its tenant's address space.
+    #[inline]
+    pub fn shape_of(
+        &mut self,
+        spaces: &Spaces,
+        tenant: TenantId,
+        at: Nanos,
+        lba: Sectors,
+        sectors: u32,
+    ) -> Option<RequestShape> {
+        let shapes = self.shapes.as_mut()?;
+        let pages = spaces.pages_touched(lba, sectors) as u32;
+        Some(shapes.request(at, tenant, spaces.page_of(lba.0).0, pages, sectors))
     }
 
     /// An access to the DRAM has ended.

@@ -4,12 +4,16 @@
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{
     Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, GcUnit, HostInterface,
+    PlacementPolicy,
 };
 use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors, TenantId};
 use ssdtune_sim::{
     Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
 };
 use ssdtune_trace::Request;
+
+/// Drives from this number on have a placement policy that learns from every write.
+const UNPLACED: u64 = 30;
 
 fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     let mut config = small();
@@ -49,6 +53,10 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
         }
         config.flash.independent_plane_reads = number % 6 != 4 && number % 5 != 4;
         config.bus.order = BusOrder::ALL[number as usize % BusOrder::ALL.len()];
+    }
+    if number >= UNPLACED {
+        config.placement.policy = PlacementPolicy::Lifespan;
+        config.flash.blocks_per_plane = 96;
     }
     let mut tenants = vec![Tenant::sole(&config)];
     if number % 6 == 5 {
@@ -122,7 +130,7 @@ fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, V
 
 #[test]
 fn a_restored_run_is_the_run_that_was_not_stopped() {
-    for number in 0..30 {
+    for number in 0..UNPLACED + 4 {
         let share = (number as f64 * 0.37).fract();
         let (config, tenants, mut drive, rest) = half_way(number, share);
         let bytes = drive.snapshot().expect("a snapshot");

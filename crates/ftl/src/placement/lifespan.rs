@@ -18,6 +18,8 @@
 mod hazard;
 mod log2;
 mod sample;
+#[cfg(test)]
+mod tests;
 
 use super::shape::Shape;
 use super::{Cause, Policy, Queue, Write};

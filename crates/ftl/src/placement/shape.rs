@@ -60,7 +60,8 @@ impl Shape {
 }
 
 /// The shape of a request, without the position of a page in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RequestShape(u16);
 
 impl RequestShape {

@@ -12,6 +12,7 @@ use super::cases::reserve;
 use super::drive::{Owner, Page, Purpose, Reference, State};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
+use ssdtune_ftl::placement::ShapeTracker;
 use ssdtune_ftl::{
     EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, Token, TranslationPageId,
     WriteBack,
@@ -88,6 +89,7 @@ pub struct Driver {
     waiting: Vec<Option<Access>>,
     next_version: u64,
     clock: u64,
+    shapes: ShapeTracker,
     moves: [u64; 2],
     collections: [u64; 2],
     switched: u64,
@@ -116,6 +118,7 @@ impl Driver {
             waiting: Vec::new(),
             next_version: 0,
             clock: 0,
+            shapes: ShapeTracker::default(),
             moves: [0; 2],
             collections: [0; 2],
             switched: 0,
@@ -335,7 +338,7 @@ impl Driver {
             }
             self.ftl.static_plane(tenant, lpn)
         } else {
-            self.tell(lpn);
+            self.tell(access);
             self.ftl.plane_for_write(tenant, lpn, &RandomLoad(word))
         };
         if self.must_hold(access, plane) {
@@ -397,10 +400,17 @@ impl Driver {
         }
     }
 
-    /// Lets time go on. Applications are spread over the pages.
-    fn tell(&mut self, lpn: Lpn) {
+    /// Lets time go on and says what is written. Applications are spread over the pages, and a page
+    /// is one of a request of up to 300.
+    fn tell(&mut self, access: Access) {
+        let Access { tenant, lpn, mask } = access;
         self.clock += 1 + lpn.0 % 7;
         self.ftl.set_write_context(Nanos(self.clock), (lpn.0 % 19) as u16);
+        let (at, pages) = (Nanos(self.clock), 1 + (lpn.0 * lpn.0 % 300) as u32);
+        let request = self.shapes.request(at, tenant, lpn.0, pages, mask.count_ones());
+        let (before, after) = (lpn.0 % 2 == 0, lpn.0 % 3 == 0);
+        let shape = request.of_page(before, after, mask & 1 == 0, mask < self.full_mask);
+        self.ftl.expect_write(tenant, lpn, shape);
     }
 
     /// The frontier that a host page went to. Which of its frontiers a policy takes is its own

@@ -40,6 +40,11 @@ pub struct Frontiers {
 }
 
 impl Placement {
+    /// Whether the policy looks at the shapes of requests.
+    pub const fn looks_at_shapes(&self) -> bool {
+        matches!(self.policy, PlacementPolicy::Lifespan)
+    }
+
     /// The frontiers that the policy needs.
     pub const fn frontiers(&self) -> Frontiers {
         let host = match self.policy {

@@ -135,11 +135,12 @@ impl Backend {
     #[inline]
     fn place(&mut self, base: &mut Base, id: TransactionId) -> Translated {
         let record = self.flash.transaction(id);
-        let (tenant, lpn) = (record.tenant, record.lpn());
+        let (tenant, lpn, shape) = (record.tenant, record.lpn(), record.shape);
         if record.class == Class::UserRead {
             return self.place_read(base, id);
         }
         self.ftl.set_write_context(base.now(), tenant.0);
+        self.ftl.expect_write(tenant, lpn, shape);
         let plane = self.plane_for_write(tenant, lpn);
         if self.ftl.must_hold(tenant, lpn, plane) {
             base.books.count(tenant, |counts| counts.held_writes += 1);
@@ -333,9 +334,12 @@ impl Backend {
                 self.move_page(base, id);
                 continue;
             }
-            let (tenant, lpn) = (record.tenant, record.lpn());
+            let (tenant, lpn, shape) = (record.tenant, record.lpn(), record.shape);
             let is_read = record.class == Class::UserRead;
             self.ftl.set_write_context(base.now(), tenant.0);
+            if !is_read {
+                self.ftl.expect_write(tenant, lpn, shape);
+            }
             if is_read && self.ftl.static_plane(tenant, lpn) != plane {
                 // The tenant got other channels while this read was held: its data now belong to
                 // another plane, where it may have to wait again.

@@ -9,6 +9,7 @@ use crate::flash::Purpose;
 use crate::host::{Host, Part};
 use crate::id::SlotId;
 use ssdtune_ftl::Ftl;
+use ssdtune_ftl::placement::Shape;
 use ssdtune_model::{Lpn, Nanos, TenantId};
 
 /// A page in the data cache.
@@ -72,7 +73,8 @@ impl DataCache {
         let part = Part::of(lpn, sectors);
         self.partitions[partition].pressure += part.sectors;
         let priority = if pushed_out { 0 } else { self.rules.priorities[tenant] };
-        let write = write(Purpose::Destage, entry, tenant, part, Nanos::ZERO, priority);
+        let shape = Shape::default();
+        let write = write(Purpose::Destage, entry, tenant, part, Nanos::ZERO, priority, shape);
         let write = backend.flash.insert(write);
         backend.dispatch_one(base, host, write);
     }

@@ -3,6 +3,7 @@
 
 use crate::id::{Place, SlotId};
 use serde::{Deserialize, Serialize};
+use ssdtune_ftl::placement::Shape;
 use ssdtune_ftl::{CacheMark, EntryRef, LruList, prefetch};
 use ssdtune_model::{Lpn, Nanos, TenantId};
 use std::ops::{Index, IndexMut};
@@ -33,6 +34,8 @@ pub(super) struct Slot {
     /// The mark that the page's entry gets when the page leaves the cache.
     pub mark: CacheMark,
     pub tenant: TenantId,
+    /// What the host write that wrote it last looked like from here.
+    pub shape: Shape,
     pub state: SlotState,
 }
 
@@ -161,6 +164,15 @@ impl IndexMut<SlotId> for Slots {
 impl Slot {
     /// A dirty page.
     pub fn new(entry: EntryRef, tenant: TenantId, lpn: Lpn, mask: u64, stamp: Nanos) -> Self {
-        Self { entry, lpn, mask, stamp, mark: CacheMark(0), tenant, state: SlotState::Dirty }
+        Self {
+            entry,
+            lpn,
+            mask,
+            stamp,
+            mark: CacheMark(0),
+            tenant,
+            shape: Shape::default(),
+            state: SlotState::Dirty,
+        }
     }
 }

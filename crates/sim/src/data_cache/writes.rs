@@ -2,7 +2,7 @@
 //! flash.
 
 use super::slots::{Mark, Slot, SlotState};
-use super::{Batch, DataCache, Partition};
+use super::{Batch, DataCache, Partition, seen};
 use crate::backend::Backend;
 use crate::base::Base;
 use crate::flash::{Purpose, Transaction};
@@ -10,6 +10,7 @@ use crate::host::{Host, Part};
 use crate::id::{PartitionId, RequestId, SlotId, TransactionId};
 use crate::operation::Class;
 use ssdtune_ftl::EntryRef;
+use ssdtune_ftl::placement::{RequestShape, Shape};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{Nanos, TenantId};
 
@@ -25,14 +26,18 @@ impl DataCache {
         backend: &mut Backend,
         request: RequestId,
     ) {
-        let tenant = host.requests[request].tenant;
+        let record = &host.requests[request];
+        let (tenant, arrived) = (record.tenant, record.arrived);
+        let shape = self.shape_of(&host.spaces, tenant, arrived, record.lba, record.sectors);
         match self.rules.modes[tenant] {
-            CacheMode::Off | CacheMode::Read => self.write_through(base, host, backend, request),
+            CacheMode::Off | CacheMode::Read => {
+                self.write_through(base, host, backend, request, shape);
+            }
             CacheMode::Write | CacheMode::ReadWrite => {
-                self.write_cached(base, host, backend, request);
+                self.write_cached(base, host, backend, request, shape);
                 if host.requests[request].rest > 0 {
                     let partition = self.partition_of(tenant);
-                    self.partitions[partition].blocked.push_back(request);
+                    self.partitions[partition].blocked.push_back((request, shape));
                 }
             }
         }
@@ -45,17 +50,20 @@ impl DataCache {
         host: &mut Host,
         backend: &mut Backend,
         request: RequestId,
+        shape: Option<RequestShape>,
     ) {
         let record = &host.requests[request];
-        let (tenant, stamp) = (record.tenant, record.stamp);
+        let (tenant, stamp, lba) = (record.tenant, record.stamp, record.lba.0);
         let (mut cursor, mut rest) = (record.cursor, record.rest);
         let priority = self.rules.priorities[tenant];
         let mut batch = Batch::None;
         while rest > 0 {
+            let before = cursor != lba;
             let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
             let entry = backend.ftl.entry(tenant, part.lpn);
             let purpose = Purpose::Request(request);
-            let write = write(purpose, entry, tenant, part, stamp, priority);
+            let shape = seen(shape, &host.spaces, &part, before, rest > 0);
+            let write = write(purpose, entry, tenant, part, stamp, priority, shape);
             let write = backend.flash.insert(write);
             batch.push(backend, write);
         }
@@ -73,9 +81,10 @@ impl DataCache {
         host: &mut Host,
         backend: &mut Backend,
         request: RequestId,
+        shape: Option<RequestShape>,
     ) {
         let record = &host.requests[request];
-        let (tenant, stamp) = (record.tenant, record.stamp);
+        let (tenant, stamp, lba) = (record.tenant, record.stamp, record.lba.0);
         let (mut cursor, mut rest) = (record.cursor, record.rest);
         let partition = self.partition_of(tenant);
         if !self.rules.destage_forgets_all {
@@ -86,9 +95,12 @@ impl DataCache {
         let (mut evicted, mut written_back, mut taken) = (0, 0, 0);
         let pressure = self.partitions[partition].pressure;
         while rest > 0 && pressure + evicted + written_back < self.rules.pressure_limit {
+            let before = cursor != lba;
             let part = host.spaces.cut(tenant, &mut cursor, &mut rest);
+            let shape = seen(shape, &host.spaces, &part, before, rest > 0);
             let entry = backend.ftl.entry(tenant, part.lpn);
             let page = Slot::new(entry, tenant, part.lpn, part.mask, stamp);
+            let page = Slot { shape, ..page };
             let (slot, eviction) = self.enter(base, host, backend, page);
             if let Some(eviction) = eviction {
                 evicted += u32::from(backend.flash.transaction(eviction).sectors);
@@ -108,7 +120,7 @@ impl DataCache {
                 };
                 written_back += part.sectors;
                 let priority = self.rules.priorities[tenant];
-                let write = write(Purpose::Destage, entry, tenant, part, stamp, priority);
+                let write = write(Purpose::Destage, entry, tenant, part, stamp, priority, shape);
                 let write = backend.flash.insert(write);
                 writebacks.push(backend, write);
             }
@@ -148,6 +160,8 @@ impl DataCache {
         });
         if let Mark::Slot(slot) = known {
             self.write_into_slot(tenant, slot, page.mask, page.stamp);
+            let partition = self.partition_of(tenant);
+            self.partitions[partition].slots[slot].shape = page.shape;
             return (slot, None);
         }
         let eviction = self.make_room(host, backend, tenant);
@@ -203,7 +217,7 @@ impl DataCache {
             let part = Part::of(page.lpn, page.mask);
             let (owner, entry) = self.goes_to(host, backend, &page, tenant);
             // It makes room for somebody who waits, so it goes before everything.
-            let write = write(Purpose::Destage, entry, owner, part, page.stamp, 0);
+            let write = write(Purpose::Destage, entry, owner, part, page.stamp, 0, page.shape);
             backend.flash.insert(write)
         })
     }
@@ -257,7 +271,8 @@ impl DataCache {
             page.state = SlotState::WritingBack;
             let part = Part::of(page.lpn, page.mask);
             sectors += part.sectors;
-            let write = write(Purpose::Destage, page.entry, tenant, part, page.stamp, 0);
+            let (entry, stamp, shape) = (page.entry, page.stamp, page.shape);
+            let write = write(Purpose::Destage, entry, tenant, part, stamp, 0, shape);
             list.push(backend.flash.insert(write));
         }
         *pressure += sectors;
@@ -302,8 +317,9 @@ impl DataCache {
         let mut index = 0;
         // Once the limit is reached, trying the others would change nothing.
         while index < blocked.len() {
-            self.write_cached(base, host, backend, blocked[index]);
-            if host.requests[blocked[index]].rest == 0 {
+            let (request, shape) = blocked[index];
+            self.write_cached(base, host, backend, request, shape);
+            if host.requests[request].rest == 0 {
                 blocked.remove(index);
             } else {
                 index += 1;
@@ -324,6 +340,7 @@ pub(super) fn write(
     part: Part,
     stamp: Nanos,
     priority: u8,
+    shape: Shape,
 ) -> Transaction {
     let mut write = Transaction::new(Class::UserWrite, purpose, entry, tenant);
     write.set_lpn(part.lpn);
@@ -331,5 +348,6 @@ pub(super) fn write(
     write.sectors = part.sectors as u16;
     write.mask = part.mask;
     write.priority = priority;
+    write.shape = shape;
     write
 }

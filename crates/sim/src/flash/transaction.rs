@@ -3,6 +3,7 @@
 use crate::id::{DieId, JobId, RequestId, TransactionId, UnitId};
 use crate::operation::Class;
 use serde::{Deserialize, Serialize};
+use ssdtune_ftl::placement::Shape;
 use ssdtune_ftl::{EntryRef, Phys, TranslationPageId};
 use ssdtune_model::{Lpn, Nanos, PageId, TenantId};
 
@@ -63,6 +64,8 @@ pub(crate) struct Transaction {
     /// When it was queued, counted in queued transactions.
     pub seq: u32,
     pub tenant: TenantId,
+    /// What the host write that it carries looked like from its page.
+    pub shape: Shape,
     /// Sectors to transfer.
     pub sectors: u16,
     /// The plane within the die.
@@ -97,6 +100,7 @@ impl Transaction {
             page: PageId(0),
             seq: 0,
             tenant,
+            shape: Shape::default(),
             sectors: 0,
             plane: 0,
             class,

@@ -5,6 +5,7 @@
 //! erase counts. Cost: that of the FTL alone, without any event.
 
 use super::Simulator;
+use crate::data_cache::seen;
 use crate::vocabulary::SimError;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -86,11 +87,21 @@ impl Simulator {
     /// Serves one request.
     fn warm_up_by(&mut self, request: &Request) -> Result<(), SimError> {
         let (spaces, ftl) = (&self.core.host.spaces, &mut self.core.backend.ftl);
+        let cache = &mut self.core.cache;
         let tenant = spaces.tenant(request.tenant);
         ftl.set_write_context(request.at, request.tenant.0);
-        let (mut cursor, mut rest) = (spaces.inside(tenant, request.lba).0, request.sectors);
+        let first = spaces.inside(tenant, request.lba);
+        let shape = match request.op {
+            Op::Write => cache.shape_of(spaces, tenant, request.at, first, request.sectors),
+            _ => None,
+        };
+        let (mut cursor, mut rest) = (first.0, request.sectors);
         while rest > 0 {
+            let before = cursor != first.0;
             let part = spaces.cut(tenant, &mut cursor, &mut rest);
+            if shape.is_some() {
+                ftl.expect_write(tenant, part.lpn, seen(shape, spaces, &part, before, rest > 0));
+            }
             let mut warmup = ftl.warm_up();
             match request.op {
                 Op::Write => {

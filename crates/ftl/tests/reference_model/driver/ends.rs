@@ -85,7 +85,9 @@ impl Driver {
             self.start_job(cold);
         }
         while let Some(&access) = self.held[plane].front() {
-            self.tell(access.lpn);
+            if access.mask != 0 {
+                self.tell(access);
+            }
             let Access { tenant, lpn, mask } = access;
             if mask == 0 && self.ftl.static_plane(tenant, lpn) != plane {
                 // The tenant got other channels while this read was held, and waits there again.
