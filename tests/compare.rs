@@ -167,7 +167,7 @@ fn every_policy_runs_in_time_from_every_start_and_from_a_snapshot() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
     let kept = directory.path().join("drive.snapshot");
-    for policy in ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit"] {
+    for policy in ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "lifespan"] {
         for start in [["--start", "steady"], ["--start", "sequential"], ["--warm-up", "trace"]] {
             let kept = kept.to_str().unwrap();
             let save = ["--save", kept, "--force", "--json", start[0], start[1]];

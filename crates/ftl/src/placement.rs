@@ -15,7 +15,7 @@
 //! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | one for each queue |
 //! | `Haml` | 2 to 16 | 45 B a slice | one for each queue |
 //! | `SepBit` | 2 | 4 B a logical page, 4 B a block | four, by the page's age |
-//! | `Lifespan` | 9 | 8 B a logical page, 536 KiB | nine, by the page's age |
+//! | `Lifespan` | 9 | 8 B a logical page, 335 KiB | nine, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
 //! Moved pages have frontiers apart from those of host data. `placement.moved` changes that: they

@@ -337,6 +337,14 @@ mod tests {
         }
     }
 
+    fn measured(load: &Load, policy: &str) -> Option<ReplayFigures> {
+        let drive = DriveRule::Sized(Sizing::default()).drive(load).unwrap();
+        let candidates = Candidates { policies: vec![policy.to_owned()], ..Candidates::default() };
+        let candidate = candidates.list().unwrap().remove(0);
+        let watch = Watch { stop: &AtomicBool::new(false), progress: &|_, _| {} };
+        replay(load, &drive, &candidate, &watch).unwrap()
+    }
+
     fn measure(policy: &str, stop: bool) -> Option<ReplayFigures> {
         let load = load();
         let drive = DriveRule::Sized(Sizing::default()).drive(&load).unwrap();
@@ -363,6 +371,37 @@ mod tests {
         }
         assert!(oracle.write_amplification < streams.write_amplification);
         assert!(streams.write_amplification < none.write_amplification);
+    }
+
+    #[test]
+    fn what_nobody_can_learn_costs_little() {
+        // Uniform random writes: only the open blocks of 18 frontiers can make a difference, and a
+        // drive of this size has 300 spare blocks.
+        let mut state = 5u64;
+        let mut write = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let page = ((state >> 33) % 65_536) as u32;
+            let (count, sectors, skipped, application) = (1, 16, 0, 0);
+            WriteRequest { at_ns: n * 1_000, page, count, sectors, skipped, application }
+        };
+        let load = Load {
+            name: "uniform".to_owned(),
+            writes: (0..500_000).map(&mut write).collect(),
+            footprint_pages: 65_536,
+            duration_ns: 500_000_000,
+            ..load()
+        };
+        let [none, lifespan] =
+            ["none", "lifespan"].map(|policy| measured(&load, policy).unwrap().write_amplification);
+        assert!(lifespan < 1.02 * none, "{lifespan} for {none}");
+    }
+
+    #[test]
+    fn the_shapes_of_requests_help_lifespan() {
+        let [none, sepbit, lifespan] = ["none", "sepbit", "lifespan"]
+            .map(|policy| measure(policy, false).unwrap().write_amplification);
+        println!("{none} {sepbit} {lifespan}");
+        assert!(lifespan < none, "{lifespan} for {none}");
     }
 
     #[test]

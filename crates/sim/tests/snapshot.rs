@@ -56,7 +56,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     }
     if number >= UNPLACED {
         config.placement.policy = PlacementPolicy::Lifespan;
-        config.flash.blocks_per_plane = 96;
+        config.flash.blocks_per_plane = 192;
     }
     let mut tenants = vec![Tenant::sole(&config)];
     if number % 6 == 5 {
@@ -223,7 +223,7 @@ fn damaged_and_foreign_snapshots_are_told_apart() {
     let mut newer = bytes.clone();
     newer[8] += 1;
     let error = restore(&config, &tenants, &newer);
-    assert!(matches!(error, Some(SnapshotError::Version { found: 10 })), "{error:?}");
+    assert!(matches!(error, Some(SnapshotError::Version { found: 11 })), "{error:?}");
     let mut other = config.clone();
     other.gc.threshold = 0.3;
     let error = restore(&other, &tenants, &bytes);

@@ -9,7 +9,6 @@
 //! has had, from 0.6 to 0.02. Cost: 136 KiB; a prediction reads six rows, a lesson writes them.
 
 use serde::{Deserialize, Serialize};
-use std::array::from_fn;
 
 /// Bins of lifetimes. What outlives the last is a survivor.
 pub(super) const BINS: usize = 16;
@@ -70,6 +69,13 @@ const fn logistic() -> [u16; ENTRIES] {
     table
 }
 
+/// The hazard that a sum of weights stands for, with 16 bits behind the point.
+#[inline]
+fn hazard(sum: i16) -> u32 {
+    // 2^16 weights over 2^10 entries.
+    u32::from(LOGISTIC[(i32::from(sum) + 0x8000) as usize >> 6])
+}
+
 /// A number for each bin, in one piece for vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(align(32))]
@@ -86,11 +92,12 @@ impl Rows {
     #[inline]
     pub fn of(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32) -> Self {
         let values = [a, b, c, d, e, f];
-        let row = |feature: usize| {
+        let mut rows = [0; FEATURES];
+        for feature in 0..FEATURES {
             let within = values[feature] & ((1 << ROWS_LOG2[feature]) - 1);
-            (FIRST_ROW[feature] + within) as u16
-        };
-        Self(from_fn(row))
+            rows[feature] = (FIRST_ROW[feature] + within) as u16;
+        }
+        Self(rows)
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> {
@@ -134,8 +141,11 @@ impl Hazards {
     #[inline]
     fn hazards(&self, rows: &Rows) -> [u32; BINS] {
         let sum = self.sum(rows);
-        // 2^16 weights over 2^10 entries.
-        from_fn(|bin| u32::from(LOGISTIC[(i32::from(sum.0[bin]) + 0x8000) as usize >> 6]))
+        let mut hazards = [0; BINS];
+        for bin in 0..BINS {
+            hazards[bin] = hazard(sum.0[bin]);
+        }
+        hazards
     }
 
     /// The expected logarithm of a page's life, less that of one that dies in the first bin, in
@@ -153,7 +163,7 @@ impl Hazards {
             }
             (alive, sum)
         };
-        let [a, b, c, d] = [chain(0), chain(4), chain(8), chain(12)];
+        let (a, b, c, d) = (chain(0), chain(4), chain(8), chain(12));
         let (ab, cd) = (a.0 * b.0 >> 16, c.0 * d.0 >> 16);
         let alive = ab * cd >> 16;
         let sum = a.1 + (a.0 * b.1 >> 16) + (ab * (c.1 + (c.0 * d.1 >> 16)) >> 16);
@@ -166,15 +176,16 @@ impl Hazards {
     /// below `until`, and died in bin `until` if `dies`.
     #[inline]
     pub fn teach(&mut self, rows: &Rows, from: u8, until: u8, dies: bool) {
-        let hazards = self.hazards(rows);
-        let end = until + u8::from(dies);
+        let sum = self.sum(rows);
         // The error with 15 bits behind the point.
-        let error: [i16; BINS] = from_fn(|bin| {
-            let told = (from..end).contains(&(bin as u8));
-            let died = dies && bin == usize::from(until);
-            let error = (hazards[bin] >> 1) as i32 - if died { 0x7fff } else { 0 };
-            if told { error as i16 } else { 0 }
-        });
+        let mut error = [0; BINS];
+        for bin in usize::from(from)..usize::from(until) {
+            error[bin] = (hazard(sum.0[bin]) >> 1) as i16;
+        }
+        if dies {
+            let bin = usize::from(until);
+            error[bin] = ((hazard(sum.0[bin]) >> 1) as i32 - 0x7fff) as i16;
+        }
         self.step(0, &error);
         for row in rows.iter() {
             self.step(row, &error);
@@ -189,10 +200,10 @@ impl Hazards {
         let cube = (u64::from(step) * u64::from(step) >> STEP_BITS) * u64::from(step) >> STEP_BITS;
         self.steps[row] = (step - (cube * STEP_FALL >> 20) as u32).max(STEP_LAST);
         // 15 bits of the error and 15 of the step are behind the point, and 12 of a weight.
-        let factor = (step >> (STEP_BITS - 15)) as i32;
+        let factor = (step >> (STEP_BITS - 15)) as i16;
         let row = &mut self.rows[row].0;
         for bin in 0..BINS {
-            let change = (i32::from(error[bin]) * factor + (1 << 17)) >> 18;
+            let change = (i32::from(error[bin]) * i32::from(factor) + (1 << 17)) >> 18;
             row[bin] = row[bin].saturating_sub(change as i16);
         }
     }
