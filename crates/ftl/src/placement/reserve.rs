@@ -15,11 +15,11 @@
 //!
 //! A policy that lets a moved page go to another frontier of moved pages than its own (`Lifespan`)
 //! needs one free block, however many frontiers there are. Say one block is free when a victim is
-//! chosen. It has at most P - 1 valid pages, since a victim of collection has an invalid one. A page
-//! of it whose own frontier is full opens the free block. From then on no block is free, but the
-//! opened block has room for P pages and takes at most the P - 1 of this victim: victims of a plane
-//! come one after the other, and no host write goes to a frontier of moved pages. So there is a
-//! frontier with room for each page of the victim, and it belongs to the victim's tenant, who
+//! chosen. It has at most P - 1 valid pages, since a victim of collection has an invalid one. A
+//! page of it whose own frontier is full opens the free block. From then on no block is free, but
+//! the opened block has room for P pages and takes at most the P - 1 of this victim: victims of a
+//! plane come one after the other, and no host write goes to a frontier of moved pages. So there is
+//! a frontier with room for each page of the victim, and it belongs to the victim's tenant, who
 //! opened it. Then the victim's block is free, and all is as before. A victim for the sake of wear
 //! may have P valid pages, but is chosen only while more than one block is free: 2 P pages of room.
 //! A block of translation pages has one frontier, which opens one block at most. Collection does

@@ -63,7 +63,7 @@ const fn logistic() -> [u16; ENTRIES] {
         let value = (one << 16) / (one + power);
         table[at] = if value > 0xffff { 0xffff } else { value as u16 };
         table[ENTRIES - 1 - at] = 0xffff - table[at];
-        power = power * FALL >> BITS;
+        power = (power * FALL) >> BITS;
         at += 1;
     }
     table
@@ -71,7 +71,7 @@ const fn logistic() -> [u16; ENTRIES] {
 
 /// The hazard that a sum of weights stands for, with 16 bits behind the point.
 #[inline]
-fn hazard(sum: i16) -> u32 {
+fn hazard_of(sum: i16) -> u32 {
     // 2^16 weights over 2^10 entries.
     u32::from(LOGISTIC[(i32::from(sum) + 0x8000) as usize >> 6])
 }
@@ -130,8 +130,8 @@ impl Hazards {
         let mut sum = self.rows[0];
         for row in rows.iter() {
             let row = &self.rows[row].0;
-            for bin in 0..BINS {
-                sum.0[bin] = sum.0[bin].saturating_add(row[bin]);
+            for (sum, weight) in sum.0.iter_mut().zip(row) {
+                *sum = sum.saturating_add(*weight);
             }
         }
         sum
@@ -142,8 +142,8 @@ impl Hazards {
     fn hazards(&self, rows: &Rows) -> [u32; BINS] {
         let sum = self.sum(rows);
         let mut hazards = [0; BINS];
-        for bin in 0..BINS {
-            hazards[bin] = hazard(sum.0[bin]);
+        for (hazard, sum) in hazards.iter_mut().zip(sum.0) {
+            *hazard = hazard_of(sum);
         }
         hazards
     }
@@ -158,15 +158,15 @@ impl Hazards {
         let chain = |first: usize| {
             let (mut alive, mut sum) = (1_u64 << 16, 0);
             for &hazard in &hazards[first..first + 4] {
-                alive = alive * u64::from(0x1_0000 - hazard) >> 16;
+                alive = (alive * u64::from(0x1_0000 - hazard)) >> 16;
                 sum += alive;
             }
             (alive, sum)
         };
         let (a, b, c, d) = (chain(0), chain(4), chain(8), chain(12));
-        let (ab, cd) = (a.0 * b.0 >> 16, c.0 * d.0 >> 16);
-        let alive = ab * cd >> 16;
-        let sum = a.1 + (a.0 * b.1 >> 16) + (ab * (c.1 + (c.0 * d.1 >> 16)) >> 16);
+        let (ab, cd) = ((a.0 * b.0) >> 16, (c.0 * d.0) >> 16);
+        let alive = (ab * cd) >> 16;
+        let sum = a.1 + ((a.0 * b.1) >> 16) + ((ab * (c.1 + ((c.0 * d.1) >> 16))) >> 16);
         let width = u64::from(self.width);
         let above = (1 << 16) + width / 2;
         ((sum.saturating_sub(alive) * width + alive * above) >> 16) as u32
@@ -179,12 +179,13 @@ impl Hazards {
         let sum = self.sum(rows);
         // The error with 15 bits behind the point.
         let mut error = [0; BINS];
-        for bin in usize::from(from)..usize::from(until) {
-            error[bin] = (hazard(sum.0[bin]) >> 1) as i16;
+        let outlived = usize::from(from)..usize::from(until);
+        for (error, &sum) in error[outlived.clone()].iter_mut().zip(&sum.0[outlived]) {
+            *error = (hazard_of(sum) >> 1) as i16;
         }
         if dies {
             let bin = usize::from(until);
-            error[bin] = ((hazard(sum.0[bin]) >> 1) as i32 - 0x7fff) as i16;
+            error[bin] = ((hazard_of(sum.0[bin]) >> 1) as i32 - 0x7fff) as i16;
         }
         self.step(0, &error);
         for row in rows.iter() {
@@ -197,8 +198,9 @@ impl Hazards {
     fn step(&mut self, row: usize, error: &[i16; BINS]) {
         let step = self.steps[row];
         // 0.6 / sqrt(1 + n / 10) after n lessons: what falls by its cube over 7.2 each time.
-        let cube = (u64::from(step) * u64::from(step) >> STEP_BITS) * u64::from(step) >> STEP_BITS;
-        self.steps[row] = (step - (cube * STEP_FALL >> 20) as u32).max(STEP_LAST);
+        let cube =
+            (((u64::from(step) * u64::from(step)) >> STEP_BITS) * u64::from(step)) >> STEP_BITS;
+        self.steps[row] = (step - ((cube * STEP_FALL) >> 20) as u32).max(STEP_LAST);
         // 15 bits of the error and 15 of the step are behind the point, and 12 of a weight.
         let factor = (step >> (STEP_BITS - 15)) as i16;
         let row = &mut self.rows[row].0;

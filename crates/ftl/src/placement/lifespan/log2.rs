@@ -14,7 +14,7 @@ pub(super) fn log2(number: u64) -> u32 {
     let mut rest = u128::from(number.max(1)) << (63 - whole);
     let mut fraction = 0;
     for _ in 0..FRACTION {
-        rest = rest * rest >> 63;
+        rest = (rest * rest) >> 63;
         let is_above = rest >> 64 & 1;
         fraction = fraction << 1 | is_above as u32;
         rest >>= is_above;

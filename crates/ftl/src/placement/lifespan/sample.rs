@@ -5,8 +5,8 @@
 //! and teaches of each page the bins that it has outlived so far, so lives that do not end teach
 //! as well. What outlives the last bin leaves.
 //!
-//! Cost: 25 B a slot, 200 KiB; two slots are looked at for each write, of which each is 4 B unless it has
-//! something to teach.
+//! Cost: 25 B a slot, 200 KiB; two slots are looked at for each write, of which each is 4 B unless
+//! it has something to teach.
 
 use super::hazard::{BINS, Hazards, Rows};
 use crate::number::LogicalPage;
@@ -95,7 +95,7 @@ impl Samples {
             self.due[at] = now.wrapping_add(self.next_lesson(0));
         }
         self.hand += 1;
-        if self.hand as usize % PAUSE == 0 {
+        if (self.hand as usize).is_multiple_of(PAUSE) {
             self.go_round(hazards, now);
         }
     }

@@ -21,8 +21,8 @@ fn host(page: u64, shape: Shape) -> Write {
     Write { page: LogicalPage(page), application: 0, at: 0, shape, cause: Cause::Host }
 }
 
-/// Two kinds of writes in turn: small ones to 50 pages, so that each lives for 100 writes, and large
-/// ones that go round all others. Returns what becomes of each kind.
+/// Two kinds of writes in turn: small ones to 50 pages, so that each lives for 100 writes, and
+/// large ones that go round all others. Returns what becomes of each kind.
 fn taught(rounds: u64) -> (Lifespan, Write, Write) {
     let mut policy = Lifespan::new(PAGES, 64);
     let (small, large) = (shape(1, 1), shape(64, 1_024));
