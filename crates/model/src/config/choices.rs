@@ -267,7 +267,8 @@ choice!(
     /// Which write frontiers take the pages that collection moves.
     MovedPages {
         /// Those that the placement policy names: one of their own for `none` and `auto-stream`,
-        /// four for `sepbit`, nine for `lifespan`, one for each frontier of host data for the others.
+        /// four for `sepbit`, nine for `lifespan`, one for each frontier of host data for the
+        /// others.
         Policy = "policy" | "",
         /// The frontiers of host data.
         WithHost = "with-host" | "",
