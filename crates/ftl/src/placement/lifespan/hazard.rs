@@ -72,8 +72,8 @@ const fn logistic() -> [u16; ENTRIES] {
 /// The hazard that a sum of weights stands for, with 16 bits behind the point.
 #[inline]
 fn hazard_of(sum: i16) -> u32 {
-    // 2^16 weights over 2^10 entries.
-    u32::from(LOGISTIC[(i32::from(sum) + 0x8000) as usize >> 6])
+    // 2^16 weights over 2^10 entries, the least first. In 16 bits, for vector instructions.
+    u32::from(LOGISTIC[usize::from((sum as u16 ^ 0x8000) >> 6)])
 }
 
 /// A number for each bin, in one piece for vector instructions.
