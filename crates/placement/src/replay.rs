@@ -397,14 +397,6 @@ mod tests {
     }
 
     #[test]
-    fn the_shapes_of_requests_help_lifespan() {
-        let [none, sepbit, lifespan] = ["none", "sepbit", "lifespan"]
-            .map(|policy| measure(policy, false).unwrap().write_amplification);
-        println!("{none} {sepbit} {lifespan}");
-        assert!(lifespan < none, "{lifespan} for {none}");
-    }
-
-    #[test]
     fn a_stopped_replay_has_no_figures() {
         // The flag is looked at every 65,536 pages, and here are fewer.
         assert!(measure("none", true).is_some());
