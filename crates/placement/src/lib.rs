@@ -43,6 +43,7 @@
 //!     candidates: Candidates { policies, ..Candidates::default() }.list()?,
 //!     drives: DriveRule::Sized(Sizing::default()),
 //!     one_address_space: false,
+//!     write_buffer: 0,
 //!     timed_requests: 0,
 //! };
 //! let load = comparison.load(&source)?;
@@ -60,6 +61,7 @@
 //! The policies themselves are in `ssdtune-ftl`. [`UnitComparison`] holds the hardware of HAML-SSD
 //! against software.
 
+mod buffer;
 mod candidate;
 mod drive;
 mod error;
@@ -72,6 +74,7 @@ mod text;
 mod training;
 mod unit;
 
+pub use buffer::Buffered;
 pub use candidate::{Candidate, Candidates, UnknownPolicy};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;

@@ -3,6 +3,7 @@
 //! Only pages that are written count. They are numbered in the order of their addresses, device by
 //! device, so that neighbours stay neighbours. Memory: 24 B for each write request.
 
+use crate::buffer::Buffered;
 use crate::error::PlacementError;
 use ssdtune_experiment::{Origin, Position, RequestSource, page_sectors};
 use ssdtune_model::{Nanos, Sectors};
@@ -46,8 +47,10 @@ pub struct Load {
     pub name: String,
     /// Whether it comes from a model fitted to published figures, not from a recorded trace.
     pub synthetic: bool,
-    /// All writes in order of time.
+    /// All writes in order of time. Behind a write buffer: those that leave it.
     pub writes: Vec<WriteRequest>,
+    /// What a write buffer made of the host's writes; `None` without one.
+    pub buffered: Option<Buffered>,
     /// Pages written at least once; they are numbered from 0.
     pub footprint_pages: u32,
     /// Nanoseconds from the first to the last write.
@@ -100,6 +103,7 @@ impl Load {
         });
         Ok(Self {
             writes: numbered.collect(),
+            buffered: None,
             synthetic: matches!(source.origin, Origin::Model { .. }),
             footprint_pages: pages.total,
             duration_ns,
@@ -115,9 +119,20 @@ impl Load {
         self.writes[requests].iter().map(|write| u64::from(write.count)).sum()
     }
 
-    /// The number of the first write of the second half, which is the half that is measured.
+    /// The number of the first write of the second half, which is the half that is measured. Behind
+    /// a write buffer: the first that a host write of that half pushes out.
     pub fn half(&self) -> usize {
-        self.writes.len() / 2
+        self.buffered.map_or(self.writes.len() / 2, |buffered| buffered.half)
+    }
+
+    /// Puts a write buffer of some pages in front of the drive; none if there are 0.
+    pub fn behind_buffer(mut self, pages: u32) -> Self {
+        if pages > 0 {
+            let (writes, buffered) = Buffered::pass(&self.writes, pages);
+            self.writes = writes;
+            self.buffered = Some(buffered);
+        }
+        self
     }
 }
 

@@ -25,7 +25,11 @@ const TENANT: TenantId = TenantId(0);
 pub struct ReplayFigures {
     /// Pages programmed for each page that the host wrote.
     pub write_amplification: f64,
-    /// Pages that the host wrote.
+    /// Pages programmed for each page that the host wrote into the write buffer, whether it left
+    /// the buffer or not. `None` without a buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs_per_host_page: Option<f64>,
+    /// Pages that the host wrote. Behind a write buffer: those that left it.
     pub host_pages: u64,
     /// Pages that collection moved.
     pub moved_pages: u64,
@@ -122,6 +126,9 @@ pub fn replay(
     let host_pages = load.pages(load.half()..load.writes.len());
     Ok(Some(ReplayFigures {
         write_amplification: 1.0 + counters.moved_pages as f64 / host_pages as f64,
+        programs_per_host_page: load.buffered.map(|buffered| {
+            (host_pages + counters.moved_pages) as f64 / buffered.measured_pages as f64
+        }),
         host_pages,
         moved_pages: counters.moved_pages,
         erases: erases(&ftl) - erases_before,
@@ -259,6 +266,7 @@ mod tests {
             name: "hot and cold".to_owned(),
             synthetic: true,
             writes: (0..24_000).map(write).collect(),
+            buffered: None,
             footprint_pages: 4_800,
             duration_ns: 24_000_000,
             applications: 2,

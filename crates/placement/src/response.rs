@@ -120,6 +120,7 @@ mod tests {
             name: "twice".to_owned(),
             synthetic: true,
             writes: (0..9_600).map(write).collect(),
+            buffered: None,
             footprint_pages: 4_800,
             duration_ns: 9_600_000_000,
             applications: 1,

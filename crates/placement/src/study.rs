@@ -1,5 +1,6 @@
 //! The comparison itself: candidates on loads, and everything that was measured as one document.
 
+use crate::buffer::Buffered;
 use crate::candidate::Candidate;
 use crate::drive::DriveRule;
 use crate::error::PlacementError;
@@ -23,6 +24,8 @@ pub struct Comparison {
     pub drives: DriveRule,
     /// Whether the devices of a trace are applications that share one address space.
     pub one_address_space: bool,
+    /// Pages of the write buffer in front of every drive; 0 for none.
+    pub write_buffer: u32,
     /// How many requests of the second half are also timed, by the simulator; 0 for none.
     pub timed_requests: usize,
 }
@@ -42,7 +45,7 @@ impl Comparison {
             one_address_space: self.one_address_space,
             timed_requests: self.timed_requests,
         };
-        Load::read(source, options)
+        Ok(Load::read(source, options)?.behind_buffer(self.write_buffer))
     }
 
     /// Measures every candidate on a load, on all threads of the current pool. What cannot be
@@ -104,6 +107,10 @@ pub struct LoadResult {
     pub write_requests: usize,
     /// Pages written; a page that is written twice counts twice.
     pub written_pages: u64,
+    /// What the write buffer made of the host's writes, if there is one; then the two numbers above
+    /// are those of the writes that leave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Buffered>,
     /// Pages written at least once.
     pub footprint_pages: u32,
     /// Seconds from the first to the last write.
@@ -216,6 +223,7 @@ impl LoadResult {
             synthetic: load.synthetic,
             write_requests: load.writes.len(),
             written_pages: load.pages(0..load.writes.len()),
+            write_buffer: load.buffered,
             footprint_pages: load.footprint_pages,
             duration_s: load.duration_ns as f64 / 1e9,
             applications: load.applications,
@@ -301,6 +309,7 @@ mod tests {
     fn result(name: &str, amplifications: &[(&str, f64)]) -> LoadResult {
         let figures = |write_amplification| ReplayFigures {
             write_amplification,
+            programs_per_host_page: None,
             host_pages: 1,
             moved_pages: 0,
             erases: 0,
@@ -328,6 +337,7 @@ mod tests {
             synthetic: false,
             write_requests: 1,
             written_pages: 1,
+            write_buffer: None,
             footprint_pages: 1,
             duration_s: 1.0,
             applications: 1,

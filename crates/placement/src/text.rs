@@ -8,11 +8,25 @@ use ssdtune_report::{Table, Text};
 pub fn text(study: &Study) -> Text {
     let mut text = Text::new();
     text.line(format_args!("Drives: {}.\n", study.rule));
+    let buffered = study.measured().find_map(|load| load.write_buffer);
+    if let Some(buffered) = buffered {
+        text.line(format_args!(
+            "Behind a write buffer of {} pages (LRU). Write amplification is that of what leaves \
+             it.\n",
+            buffered.pages
+        ));
+    }
     let mut amplifications = matrix("write amplification", study, |policy| {
         Some(format!("{:.3}", policy.measured.as_ref()?.write_amplification))
     });
     add_means(&mut amplifications, study);
     text.table(amplifications).line("");
+    if buffered.is_some() {
+        text.table(matrix("pages programmed for each host page", study, |policy| {
+            Some(format!("{:.3}", policy.measured.as_ref()?.programs_per_host_page?))
+        }));
+        text.line("");
+    }
     let erases =
         matrix("erases", study, |policy| Some(policy.measured.as_ref()?.erases.to_string()));
     text.table(erases).line("");

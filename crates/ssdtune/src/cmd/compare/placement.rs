@@ -108,6 +108,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["spare", "page_bytes"])]
     table_iii: bool,
 
+    /// Pages of a write buffer (LRU) in front of the drive; a page rewritten in it costs nothing.
+    #[arg(long, value_name = "PAGES", default_value_t = 0, conflicts_with = "response")]
+    write_buffer: u32,
+
     /// Read only the first N requests of each load.
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
     requests: Option<u64>,
@@ -157,23 +161,16 @@ impl Args {
         };
         let candidates =
             candidates.list().map_err(|error| Failure::usage(anyhow!("--policy {error}")))?;
-        let planes_min = if self.response.is_some() { TIMED_PLANES } else { 1 };
-        let (spare, page_bytes) = (self.spare, self.page_bytes);
+        let sized = Sizing::asked(self.spare, self.page_bytes, self.response.is_some());
         Ok(Comparison {
             candidates,
-            drives: match self.table_iii {
-                true => DriveRule::TableIii,
-                false => DriveRule::Sized(Sizing { spare, page_bytes, planes_min }),
-            },
+            drives: if self.table_iii { DriveRule::TableIii } else { DriveRule::Sized(sized) },
             one_address_space: self.one_address_space,
+            write_buffer: self.write_buffer,
             timed_requests: self.response.unwrap_or(0) as usize,
         })
     }
 }
-
-/// Fewest planes of a drive whose requests are timed: a single plane would serve one write at a
-/// time.
-const TIMED_PLANES: u32 = 4;
 
 /// Compares and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
