@@ -26,6 +26,7 @@
 mod asa_ftl;
 mod auto_stream;
 pub mod clusters;
+mod cuts;
 mod haml;
 pub mod haml_unit;
 mod heat;
@@ -37,7 +38,7 @@ mod sepbit;
 mod tests;
 
 pub use haml::{Tables, Training, TrainingOptions, scaled};
-pub use oracle::Foresight;
+pub use oracle::{Foresight, Reference};
 
 use crate::block::{FRONTIERS, FrontierId, Pick};
 use crate::error::FtlError;
@@ -342,9 +343,9 @@ impl Placer {
 
     /// Replaces the policy, which must be HAML-SSD, by one that knows the future. `pages` is the
     /// number of pages that a frontier of each plane takes.
-    pub fn foresee(&mut self, foresight: Foresight, pages: u64) {
+    pub fn foresee(&mut self, foresight: Foresight, reference: Reference, pages: u64) {
         assert!(matches!(self.policy, ActivePolicy::Haml(_)), "a drive with hotness queues");
-        let oracle = Oracle::new(foresight, pages, self.host);
+        let oracle = Oracle::new(foresight, reference, pages, self.host);
         self.policy = ActivePolicy::Oracle(Box::new(oracle));
     }
 

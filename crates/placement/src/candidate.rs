@@ -1,14 +1,21 @@
 //! What is compared: placement policies, each with the settings it looks at.
 
 use crate::load::Load;
-use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
+use ssdtune_ftl::placement::Reference;
+use ssdtune_model::config::{MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale};
 use ssdtune_model::{DeviceConfig, Nanos};
 
-/// Write frontiers of the reference that knows the future.
-const ORACLE_FRONTIERS: u32 = 8;
+/// Write frontiers of the reference whose queues double.
+const DOUBLING_FRONTIERS: u32 = 8;
 
-/// The name of the reference that knows the future.
-const ORACLE: &str = "oracle";
+/// The names of the references that know the future.
+const REFERENCES: [(&str, Reference); 2] =
+    [(ORACLE, Reference::Doubling), (ORACLE_ORDER, Reference::Order)];
+
+/// The name of the reference whose queues double.
+pub(crate) const ORACLE: &str = "oracle";
+/// The name of the reference that places by the order of death.
+pub(crate) const ORACLE_ORDER: &str = "oracle-order";
 
 /// One policy with its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +24,8 @@ pub struct Candidate {
     pub label: String,
     /// The policy of the drive.
     pub policy: PlacementPolicy,
-    /// Whether a reference that knows when each page is written next takes the place of the policy.
-    pub oracle: bool,
+    /// The reference that takes the place of the policy and knows when each page is written next.
+    pub reference: Option<Reference>,
     /// Which write frontiers take the pages that collection moves.
     pub moved: MovedPages,
     /// Clusters of pages, which are write frontiers too.
@@ -44,6 +51,15 @@ impl Candidate {
         config.placement.policy = self.policy;
         config.placement.moved = self.moved;
         config.placement.clusters = self.clusters;
+        if self.reference == Some(Reference::Order) {
+            // A quarter of the spare blocks may stand open, and as many stay free for collection.
+            let blocks = f64::from(drive.allocation_geometry().blocks_per_plane);
+            let quarter = (blocks * drive.mapping.overprovisioning / 4.0) as u32;
+            config.placement.clusters = quarter.clamp(2, MAX_FRONTIERS);
+            if self.moved == MovedPages::Policy {
+                config.placement.moved = MovedPages::WithHost;
+            }
+        }
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
         config.placement.scale = self.scale;
@@ -62,7 +78,7 @@ impl Candidate {
 /// Policies by name, and the settings to compare them with.
 #[derive(Clone, Debug)]
 pub struct Candidates {
-    /// Names of policies, or `oracle` for the reference that knows the future.
+    /// Names of policies, or `oracle` and `oracle-order` for references that know the future.
     pub policies: Vec<String>,
     /// Numbers of clusters of haml; other policies take the first. Not empty.
     pub clusters: Vec<u32>,
@@ -106,9 +122,10 @@ pub struct UnknownPolicy {
 }
 
 impl Candidates {
-    /// The names of all policies, the reference that knows the future last.
+    /// The names of all policies, the references that know the future last.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        PlacementPolicy::ALL.iter().map(|policy| policy.name()).chain([ORACLE])
+        let references = REFERENCES.iter().map(|&(name, _)| name);
+        PlacementPolicy::ALL.iter().map(|policy| policy.name()).chain(references)
     }
 
     /// Every policy with every combination of the settings that it looks at.
@@ -134,24 +151,24 @@ impl Candidates {
     }
 
     fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownPolicy> {
-        let oracle = name == ORACLE;
-        let policy = match oracle {
-            true => Some(PlacementPolicy::Haml),
-            false => PlacementPolicy::from_name(name),
+        let reference = REFERENCES.iter().find(|&&(one, _)| one == name).map(|&(_, one)| one);
+        let policy = match reference {
+            Some(_) => Some(PlacementPolicy::Haml),
+            None => PlacementPolicy::from_name(name),
         };
         let plain = Candidate {
             label: name.to_owned(),
             policy: policy.ok_or_else(|| UnknownPolicy { name: name.to_owned() })?,
-            oracle,
+            reference,
             moved: MovedPages::Policy,
-            clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
+            clusters: if reference.is_some() { DOUBLING_FRONTIERS } else { self.clusters[0] },
             slices: self.slices[0],
             periods: self.periods[0],
             scale: TableScale::Linear,
             interval: true,
-            wear_rules: !oracle,
+            wear_rules: reference.is_none(),
         };
-        if plain.policy == PlacementPolicy::Haml && !oracle {
+        if plain.policy == PlacementPolicy::Haml && reference.is_none() {
             self.add_haml(&plain, all);
         } else {
             all.push(plain);
@@ -202,7 +219,7 @@ mod tests {
         let all = Candidates::default();
         let names: Vec<&str> = Candidates::names().collect();
         assert_eq!(labels(&all), names);
-        assert_eq!(names.last(), Some(&"oracle"));
+        assert_eq!(names.last(), Some(&"oracle-order"));
         let wrong = Candidates { policies: vec!["haml".into(), "lru".into()], ..all };
         let error = wrong.list().unwrap_err();
         assert!(error.to_string().starts_with("lru: must be one of none, "), "{error}");

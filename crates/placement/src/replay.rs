@@ -10,7 +10,7 @@ use crate::error::PlacementError;
 use crate::load::{Load, WriteRequest};
 use crate::training::TrainingFigures;
 use serde::Serialize;
-use ssdtune_ftl::placement::{Foresight, Training};
+use ssdtune_ftl::placement::{Foresight, Reference, Training};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::{DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 use std::collections::VecDeque;
@@ -121,7 +121,7 @@ pub fn replay(
     }
     let total = visible + load.pages(0..load.writes.len());
     let mut replay = Replay { ftl: &mut ftl, watch, done: 0, total, ahead: VecDeque::new() };
-    let Some(erases_before) = replay.run(load, candidate.oracle)? else { return Ok(None) };
+    let Some(erases_before) = replay.run(load, candidate.reference)? else { return Ok(None) };
     let counters = *ftl.counters();
     let host_pages = load.pages(load.half()..load.writes.len());
     Ok(Some(ReplayFigures {
@@ -174,16 +174,20 @@ struct Replay<'a> {
 impl Replay<'_> {
     /// Fills the drive, replays both halves and counts anew between them. The erases before the
     /// second half; `None` if stopped.
-    fn run(&mut self, load: &Load, oracle: bool) -> Result<Option<u64>, PlacementError> {
+    fn run(
+        &mut self,
+        load: &Load,
+        reference: Option<Reference>,
+    ) -> Result<Option<u64>, PlacementError> {
         let pages = self.ftl.tenant_pages(TENANT);
         let fill = WriteRequest { at_ns: 0, page: 0, count: pages as u32, application: 0 };
         self.ftl.set_learning(false);
         let filled = self.serve(&[fill])?;
         self.ftl.set_learning(true);
-        if oracle {
+        if let Some(reference) = reference {
             let written = |write: &WriteRequest| write.page..write.page + write.count;
             let order: Vec<u32> = load.writes.iter().flat_map(written).collect();
-            self.ftl.foresee(Foresight::new(pages, &order));
+            self.ftl.foresee(Foresight::new(pages, &order), reference);
         }
         let (first, second) = load.writes.split_at(load.half());
         if !filled || !self.serve(first)? {
@@ -287,9 +291,9 @@ mod tests {
 
     #[test]
     fn pages_add_up_and_knowledge_helps() {
-        let [none, streams, oracle] =
-            ["none", "auto-stream", "oracle"].map(|policy| measure(policy, false).unwrap());
-        for figures in [&none, &streams, &oracle] {
+        let names = ["none", "auto-stream", "oracle", "oracle-order"];
+        let [none, streams, oracle, order] = names.map(|policy| measure(policy, false).unwrap());
+        for figures in [&none, &streams, &oracle, &order] {
             assert_eq!(figures.host_pages, 12_000);
             let moved = figures.moved_pages as f64 / 12_000.0;
             assert!((figures.write_amplification - 1.0 - moved).abs() < 1e-12);
@@ -299,6 +303,7 @@ mod tests {
             assert!(figures.wear.least as f64 <= figures.wear.mean);
             assert!(figures.wear.mean <= figures.wear.most.into());
         }
+        assert!(order.write_amplification < oracle.write_amplification);
         assert!(oracle.write_amplification < streams.write_amplification);
         assert!(streams.write_amplification < none.write_amplification);
     }

@@ -1,7 +1,7 @@
 //! The comparison itself: candidates on loads, and everything that was measured as one document.
 
 use crate::buffer::Buffered;
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, ORACLE, ORACLE_ORDER};
 use crate::drive::DriveRule;
 use crate::error::PlacementError;
 use crate::load::{Load, LoadOptions};
@@ -94,6 +94,8 @@ pub struct PolicyMean {
     /// Share of the way from the mean of `none` to that of `oracle`. `None` unless both were
     /// measured and differ.
     pub distance_covered: Option<f64>,
+    /// Share of the way from the mean of `none` to that of `oracle-order`, the stronger reference.
+    pub distance_covered_by_order: Option<f64>,
 }
 
 /// What was measured on one load.
@@ -200,12 +202,17 @@ fn means(loads: &[LoadResult]) -> BTreeMap<String, PolicyMean> {
         let values = values.filter(|values| !values.is_empty())?;
         Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
     };
-    let ends = mean("none").zip(mean("oracle"));
+    let [none, oracle, order] = ["none", ORACLE, ORACLE_ORDER].map(mean);
     let of = |label: &str| {
         let write_amplification = mean(label)?;
-        let covered = |(from, to): (f64, f64)| (from - write_amplification) / (from - to);
-        let distance_covered = ends.map(covered).filter(|share| share.is_finite());
-        Some((label.to_owned(), PolicyMean { write_amplification, distance_covered }))
+        let covered = |to: Option<f64>| {
+            let (from, to) = none.zip(to)?;
+            let share = (from - write_amplification) / (from - to);
+            share.is_finite().then_some(share)
+        };
+        let (distance_covered, distance_covered_by_order) = (covered(oracle), covered(order));
+        let mean = PolicyMean { write_amplification, distance_covered, distance_covered_by_order };
+        Some((label.to_owned(), mean))
     };
     labels(loads).into_iter().filter_map(of).collect()
 }
@@ -295,7 +302,7 @@ impl PolicyResult {
         watch: &Watch<'_>,
     ) -> Result<(), PlacementError> {
         self.measured = replay(load, drive, candidate, watch)?;
-        if !load.timed.is_empty() && !candidate.oracle {
+        if !load.timed.is_empty() && candidate.reference.is_none() {
             self.response = response_times(load, drive, candidate, watch.stop)?;
         }
         Ok(())

@@ -72,7 +72,7 @@ fn matrix(title: &str, study: &Study, figure: impl Fn(&PolicyResult) -> Option<S
     table
 }
 
-/// Adds two rows: the mean of each policy, and how far it comes from `none` to `oracle`.
+/// Adds three rows: the mean of each policy, and how far it comes from `none` to each reference.
 fn add_means(table: &mut Table, study: &Study) {
     let mut add = |title: &str, figure: &dyn Fn(&PolicyMean) -> Option<String>| {
         let cell = |label| study.geometric_means.get(label).and_then(figure);
@@ -80,7 +80,7 @@ fn add_means(table: &mut Table, study: &Study) {
         table.add_row(std::iter::once(title.to_owned()).chain(cells));
     };
     add("geometric mean", &|mean| Some(format!("{:.3}", mean.write_amplification)));
-    add("of the way to oracle", &|mean| {
-        mean.distance_covered.map(|share| format!("{:.0} %", 100.0 * share))
-    });
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    add("of the way to oracle", &|mean| mean.distance_covered.map(percent));
+    add("of the way to oracle-order", &|mean| mean.distance_covered_by_order.map(percent));
 }

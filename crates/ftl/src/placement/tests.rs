@@ -261,11 +261,16 @@ fn auto_stream_goes_by_application() {
     assert_eq!(queue(&AutoStream, moved(1, 3)), 3);
 }
 
+/// Writes 0 to 5 by the first reference: one page fills a block in each plane.
+fn doubling() -> Oracle {
+    Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), Reference::Doubling, 1, 4)
+}
+
 #[test]
 fn the_oracle_knows_when_pages_die() {
     // Writes 0 to 5. One page fills a block in each plane, so the queues span 1, 1, 2 and all other
     // writes.
-    let mut oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    let mut oracle = doubling();
     // Write 0 (page 0) is overwritten by write 2, write 1 (page 1) by 4, write 2 by 5, the others
     // never.
     let mut queues = Vec::new();
@@ -274,7 +279,7 @@ fn the_oracle_knows_when_pages_die() {
         observe(&mut oracle, [(page, 0)]);
     }
     assert_eq!(queues, [2, 2, 2, 3, 3, 3]);
-    let oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    let oracle = doubling();
     assert_eq!(queue(&oracle, moved(0, 0)), 0, "about to be overwritten");
     assert_eq!(queue(&oracle, moved(1, 0)), 1);
     assert_eq!(queue(&oracle, moved(2, 0)), 2);

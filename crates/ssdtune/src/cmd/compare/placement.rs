@@ -48,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long)]
     one_address_space: bool,
 
-    /// Policies to compare: none, auto-stream, hotis, asa-ftl, haml, sepbit, or oracle, which knows
-    /// the future.
+    /// Policies to compare: those of placement.policy, or oracle and oracle-order, which know the
+    /// future.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_values_t = Candidates::default().policies)]
     policy: Vec<String>,
