@@ -93,8 +93,15 @@ fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
 }
 
 fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
-    (config.placement.policy == PlacementPolicy::Sepbit)
-        .then_some("placement.policy is sepbit, which places moved pages by itself")
+    match config.placement.policy {
+        PlacementPolicy::Sepbit => {
+            Some("placement.policy is sepbit, which places moved pages by itself")
+        }
+        PlacementPolicy::Midas => {
+            Some("placement.policy is midas, which places moved pages by itself")
+        }
+        _ => None,
+    }
 }
 
 /// The write frontiers.
