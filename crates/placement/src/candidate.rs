@@ -2,7 +2,7 @@
 
 use crate::load::Load;
 use ssdtune_ftl::placement::Reference;
-use ssdtune_model::config::{MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale};
+use ssdtune_model::config::{GcPolicy, MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale};
 use ssdtune_model::{DeviceConfig, Nanos};
 
 /// Write frontiers of the reference whose queues double.
@@ -17,6 +17,32 @@ pub(crate) const ORACLE: &str = "oracle";
 /// The name of the reference that places by the order of death.
 pub(crate) const ORACLE_ORDER: &str = "oracle-order";
 
+/// Which block collection takes: a `gc.policy`, and how many candidates d-choices draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Victims {
+    /// Its name: that of the `gc.policy`, or `rga-64` for d-choices of 64.
+    pub name: String,
+    /// The policy of the drive.
+    pub policy: GcPolicy,
+    /// Candidates of d-choices; 0 for the drive's own number.
+    pub choices: u32,
+}
+
+impl Victims {
+    /// The victims with a name.
+    fn named(name: &str) -> Result<Self, UnknownName> {
+        let drawn = name.strip_prefix("rga-").and_then(|choices| choices.parse().ok());
+        let choices: u32 = drawn.filter(|&choices| choices > 0).unwrap_or(0);
+        let policy = if choices > 0 { Some(GcPolicy::Rga) } else { GcPolicy::from_name(name) };
+        let policy = policy.ok_or_else(|| UnknownName {
+            of: "victims",
+            name: name.to_owned(),
+            legal: GcPolicy::ALL.iter().map(|one| one.name()).chain(["rga-N"]).collect(),
+        })?;
+        Ok(Self { name: name.to_owned(), policy, choices })
+    }
+}
+
 /// One policy with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -24,6 +50,8 @@ pub struct Candidate {
     pub label: String,
     /// The policy of the drive.
     pub policy: PlacementPolicy,
+    /// How victims are chosen, if not as the drive does by itself.
+    pub victims: Option<Victims>,
     /// The reference that takes the place of the policy and knows when each page is written next.
     pub reference: Option<Reference>,
     /// Which write frontiers take the pages that collection moves.
@@ -60,6 +88,10 @@ impl Candidate {
                 config.placement.moved = MovedPages::WithHost;
             }
         }
+        if let Some(victims) = &self.victims {
+            config.gc.policy = victims.policy;
+            config.gc.choices = victims.choices;
+        }
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
         config.placement.scale = self.scale;
@@ -88,6 +120,9 @@ pub struct Candidates {
     pub periods: Vec<f64>,
     /// Which write frontiers take the pages that collection moves. Not empty.
     pub moved: Vec<MovedPages>,
+    /// Names of victim policies ([`Victims`]). All candidates are also measured with each of them
+    /// but `greedy`, which every drive has anyway.
+    pub victims: Vec<String>,
     /// Adds haml without its wear rules.
     pub without_wear_rules: bool,
     /// Adds haml with logarithmic tables.
@@ -106,6 +141,7 @@ impl Default for Candidates {
             slices: vec![2_560],
             periods: vec![28.0],
             moved: vec![MovedPages::Policy],
+            victims: Vec::new(),
             without_wear_rules: false,
             with_log_scale: false,
             without_interval: false,
@@ -115,10 +151,14 @@ impl Default for Candidates {
 
 /// A name that is no policy's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: must be one of {}", Candidates::names().collect::<Vec<_>>().join(", "))]
-pub struct UnknownPolicy {
+#[error("{of} {name}: must be one of {}", legal.join(", "))]
+pub struct UnknownName {
+    /// What it should name: a placement `policy` or `victims`.
+    pub of: &'static str,
     /// The name.
     pub name: String,
+    /// All names that there are.
+    pub legal: Vec<&'static str>,
 }
 
 impl Candidates {
@@ -132,7 +172,7 @@ impl Candidates {
     ///
     /// # Errors
     /// A name is no policy's.
-    pub fn list(&self) -> Result<Vec<Candidate>, UnknownPolicy> {
+    pub fn list(&self) -> Result<Vec<Candidate>, UnknownName> {
         let mut plain = Vec::new();
         for name in &self.policies {
             self.add(name, &mut plain)?;
@@ -147,10 +187,22 @@ impl Candidates {
                 ..candidate.clone()
             })
         };
-        Ok(self.moved.iter().copied().flat_map(moving).collect())
+        let mut all: Vec<Candidate> = self.moved.iter().copied().flat_map(moving).collect();
+        let greedy = all.clone();
+        for name in &self.victims {
+            let victims = Victims::named(name)?;
+            if victims.policy != GcPolicy::Greedy {
+                all.extend(greedy.iter().map(|candidate| Candidate {
+                    label: format!("{}, victims {name}", candidate.label),
+                    victims: Some(victims.clone()),
+                    ..candidate.clone()
+                }));
+            }
+        }
+        Ok(all)
     }
 
-    fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownPolicy> {
+    fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownName> {
         let reference = REFERENCES.iter().find(|&&(one, _)| one == name).map(|&(_, one)| one);
         let policy = match reference {
             Some(_) => Some(PlacementPolicy::Haml),
@@ -158,7 +210,12 @@ impl Candidates {
         };
         let plain = Candidate {
             label: name.to_owned(),
-            policy: policy.ok_or_else(|| UnknownPolicy { name: name.to_owned() })?,
+            policy: policy.ok_or_else(|| UnknownName {
+                of: "policy",
+                name: name.to_owned(),
+                legal: Self::names().collect(),
+            })?,
+            victims: None,
             reference,
             moved: MovedPages::Policy,
             clusters: if reference.is_some() { DOUBLING_FRONTIERS } else { self.clusters[0] },
@@ -222,7 +279,35 @@ mod tests {
         assert_eq!(names.last(), Some(&"oracle-order"));
         let wrong = Candidates { policies: vec!["haml".into(), "lru".into()], ..all };
         let error = wrong.list().unwrap_err();
-        assert!(error.to_string().starts_with("lru: must be one of none, "), "{error}");
+        assert!(error.to_string().starts_with("policy lru: must be one of none, "), "{error}");
+    }
+
+    #[test]
+    fn victims_are_crossed_with_all_policies() {
+        let candidates = Candidates {
+            policies: vec!["none".into(), "dac".into()],
+            victims: vec!["greedy".into(), "rga-64".into(), "cost-benefit".into()],
+            ..Candidates::default()
+        };
+        let expected = [
+            "none",
+            "dac",
+            "none, victims rga-64",
+            "dac, victims rga-64",
+            "none, victims cost-benefit",
+            "dac, victims cost-benefit",
+        ];
+        assert_eq!(labels(&candidates), expected);
+        let list = candidates.list().unwrap();
+        assert_eq!(list[0].victims, None);
+        let choices = |at: usize| list[at].victims.as_ref().map(|one| (one.policy, one.choices));
+        assert_eq!(choices(3), Some((GcPolicy::Rga, 64)));
+        assert_eq!(choices(5), Some((GcPolicy::CostBenefit, 0)));
+        for name in ["rga-0", "rga-x", "oldest"] {
+            let wrong = Candidates { victims: vec![name.into()], ..candidates.clone() };
+            let error = wrong.list().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("victims {name}: must be one of greedy, ")));
+        }
     }
 
     #[test]

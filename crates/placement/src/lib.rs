@@ -75,7 +75,7 @@ mod training;
 mod unit;
 
 pub use buffer::Buffered;
-pub use candidate::{Candidate, Candidates, UnknownPolicy};
+pub use candidate::{Candidate, Candidates, UnknownName, Victims};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;
 pub use figures::{Figure, figure_names, figures};

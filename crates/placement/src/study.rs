@@ -148,6 +148,9 @@ pub struct DriveShape {
 pub struct PolicyResult {
     /// The candidate's label.
     pub policy: String,
+    /// How victims are chosen, if not greedily.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victims: Option<String>,
     /// Clusters of pages.
     pub clusters: u32,
     /// Slices of the address space.
@@ -179,6 +182,22 @@ impl Study {
     /// The labels of the candidates, in their order.
     pub fn labels(&self) -> Vec<&str> {
         labels(&self.loads)
+    }
+
+    /// The labels of the candidates with one way of choosing victims, in their order; greedily if
+    /// no name is given.
+    pub fn labels_with(&self, victims: Option<&str>) -> Vec<&str> {
+        let first = self.measured().next().map_or(&[][..], |load| &load.policies);
+        let with = first.iter().filter(|policy| policy.victims.as_deref() == victims);
+        with.map(|policy| policy.policy.as_str()).collect()
+    }
+
+    /// The ways of choosing victims that were crossed with the candidates, besides the greedy one.
+    pub fn victims(&self) -> Vec<&str> {
+        let first = self.measured().next().map_or(&[][..], |load| &load.policies);
+        let mut names: Vec<&str> = first.iter().filter_map(|one| one.victims.as_deref()).collect();
+        names.dedup();
+        names
     }
 
     /// Whether any candidate has response times.
@@ -277,6 +296,7 @@ impl PolicyResult {
     ) -> Self {
         let mut result = Self {
             policy: candidate.label.clone(),
+            victims: candidate.victims.as_ref().map(|victims| victims.name.clone()),
             clusters: candidate.clusters,
             slices: candidate.slices,
             periods: candidate.periods,
@@ -331,6 +351,7 @@ mod tests {
         };
         let policies = amplifications.iter().map(|&(label, amplification)| PolicyResult {
             policy: label.to_owned(),
+            victims: None,
             clusters: 6,
             slices: 1,
             periods: 1.0,

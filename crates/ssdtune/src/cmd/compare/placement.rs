@@ -93,6 +93,10 @@ pub(crate) struct Args {
     #[arg(value_parser = ["policy", "with-host", "together", "by-queue"])]
     moved: Vec<String>,
 
+    /// Cross the policies with victim policies: names of gc.policy, or rga-N for d-choices of N.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    victims: Vec<String>,
+
     /// Spare share of the raw capacity of a drive that is sized by its load. The default is that of
     /// Table III, 44 of 300 GB.
     #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE)]
@@ -155,12 +159,12 @@ impl Args {
             slices: self.slices.clone(),
             periods: self.periods.clone(),
             moved: self.moved.iter().filter_map(|name| MovedPages::from_name(name)).collect(),
+            victims: self.victims.clone(),
             without_wear_rules: self.without_wear_rules,
             with_log_scale: self.with_log_scale,
             without_interval: self.without_interval,
         };
-        let candidates =
-            candidates.list().map_err(|error| Failure::usage(anyhow!("--policy {error}")))?;
+        let candidates = candidates.list().map_err(|error| Failure::usage(anyhow!("--{error}")))?;
         let sized = Sizing::asked(self.spare, self.page_bytes, self.response.is_some());
         Ok(Comparison {
             candidates,
