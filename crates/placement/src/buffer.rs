@@ -9,25 +9,8 @@
 //! leaves when a later write needs its place. Cost: a look-up in a hash table and in a tree of the
 //! buffer's pages for each page, and 24 B for each write that leaves.
 
-use crate::load::WriteRequest;
-use serde::Serialize;
+use crate::load::{Buffered, Load, WriteRequest};
 use std::collections::{BTreeMap, HashMap};
-
-/// What a write buffer made of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Buffered {
-    /// Pages that the buffer holds.
-    pub pages: u32,
-    /// Pages that the host wrote.
-    pub host_pages: u64,
-    /// Pages that were rewritten in the buffer, so that they cost no flash write.
-    pub absorbed_pages: u64,
-    /// Pages that the host wrote in the second half of its requests, which is measured.
-    pub measured_pages: u64,
-    /// Of the writes that leave: the first that the second half of the host's requests pushes out.
-    #[serde(skip)]
-    pub half: usize,
-}
 
 /// A page in the buffer: the page, and the number of the request that wrote it last.
 #[derive(Clone, Copy)]
@@ -48,9 +31,18 @@ struct Buffer<'a> {
     joined: Option<usize>,
 }
 
+/// Puts a write buffer of some pages in front of the drive; none if there are 0.
+pub(crate) fn behind(load: Load, pages: u32) -> Load {
+    if pages == 0 {
+        return load;
+    }
+    let (writes, buffered) = Buffered::pass(&load.writes, pages);
+    Load { writes, buffered: Some(buffered), ..load }
+}
+
 impl Buffered {
     /// Sends writes through a buffer of at least one page: those that leave it, and what it did.
-    pub(crate) fn pass(requests: &[WriteRequest], pages: u32) -> (Vec<WriteRequest>, Self) {
+    fn pass(requests: &[WriteRequest], pages: u32) -> (Vec<WriteRequest>, Self) {
         let mut buffer = Buffer {
             requests,
             held: BTreeMap::new(),

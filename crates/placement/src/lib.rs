@@ -74,12 +74,11 @@ mod text;
 mod training;
 mod unit;
 
-pub use buffer::Buffered;
 pub use candidate::{Candidate, Candidates, UnknownName, Victims};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;
 pub use figures::{Figure, figure_names, figures};
-pub use load::{Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
+pub use load::{Buffered, Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
 pub use replay::{ReplayFigures, Watch, WearSpread, replay};
 pub use response::ResponseTimes;
 pub use study::title;

@@ -3,8 +3,8 @@
 //! Only pages that are written count. They are numbered in the order of their addresses, device by
 //! device, so that neighbours stay neighbours. Memory: 24 B for each write request.
 
-use crate::buffer::Buffered;
 use crate::error::PlacementError;
+use serde::Serialize;
 use ssdtune_experiment::{Origin, Position, RequestSource, page_sectors};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Op, Request, note_held};
@@ -38,6 +38,22 @@ pub struct WriteRequest {
     pub count: u32,
     /// Device of the trace, or tenant of the model: who writes.
     pub application: u16,
+}
+
+/// What a write buffer made of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Buffered {
+    /// Pages that the buffer holds.
+    pub pages: u32,
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages that were rewritten in the buffer, so that they cost no flash write.
+    pub absorbed_pages: u64,
+    /// Pages that the host wrote in the second half of its requests, which is measured.
+    pub measured_pages: u64,
+    /// Of the writes that leave: the first that the second half of the host's requests pushes out.
+    #[serde(skip)]
+    pub half: usize,
 }
 
 /// What a drive is to serve: the writes of one trace or model.
@@ -123,16 +139,6 @@ impl Load {
     /// a write buffer: the first that a host write of that half pushes out.
     pub fn half(&self) -> usize {
         self.buffered.map_or(self.writes.len() / 2, |buffered| buffered.half)
-    }
-
-    /// Puts a write buffer of some pages in front of the drive; none if there are 0.
-    pub fn behind_buffer(mut self, pages: u32) -> Self {
-        if pages > 0 {
-            let (writes, buffered) = Buffered::pass(&self.writes, pages);
-            self.writes = writes;
-            self.buffered = Some(buffered);
-        }
-        self
     }
 }
 

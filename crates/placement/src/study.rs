@@ -1,10 +1,10 @@
 //! The comparison itself: candidates on loads, and everything that was measured as one document.
 
-use crate::buffer::Buffered;
+use crate::buffer::behind;
 use crate::candidate::{Candidate, ORACLE, ORACLE_ORDER};
 use crate::drive::DriveRule;
 use crate::error::PlacementError;
-use crate::load::{Load, LoadOptions};
+use crate::load::{Buffered, Load, LoadOptions};
 use crate::replay::{ReplayFigures, Watch, replay};
 use crate::response::{ResponseTimes, response_times};
 use rayon::prelude::*;
@@ -45,7 +45,7 @@ impl Comparison {
             one_address_space: self.one_address_space,
             timed_requests: self.timed_requests,
         };
-        Ok(Load::read(source, options)?.behind_buffer(self.write_buffer))
+        Ok(behind(Load::read(source, options)?, self.write_buffer))
     }
 
     /// Measures every candidate on a load, on all threads of the current pool. What cannot be

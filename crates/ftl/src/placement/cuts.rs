@@ -103,8 +103,8 @@ impl Steps {
         waits / writes as f64 + self.unit
     }
 
-    /// The cuts that lose least, into as many queues at most. The last cut is the longest life, with
-    /// which another queue begins.
+    /// The cuts that lose least, into as many queues at most. The last cut is beyond the longest
+    /// life: with it the queue of pages that never die begins.
     fn cuts(&self, queues: usize, writes: u64) -> Vec<u64> {
         let last = self.ends.len() - 1;
         // For each number of queues and each end: what is lost below it, and where its last queue
