@@ -73,11 +73,17 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     let policies =
         ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "haml, no interval"];
     // No policy is better than the oracle, and knowing the hot pages helps.
-    let oracle = amplification("oracle");
-    assert!(policies.iter().all(|policy| amplification(policy) > oracle), "{one}");
+    let [oracle, order] = ["oracle", "oracle-order"].map(amplification);
+    let rivals = policies.iter().chain(&["dac", "warcip", "midas"]);
+    assert!(rivals.into_iter().all(|policy| amplification(policy) > oracle), "{one}");
+    assert!(oracle > order && order < 1.1, "{one}");
     assert!(amplification("haml") < amplification("none"), "{one}");
     let covered = &document["geometric_means"]["oracle"]["distance_covered"];
     assert_eq!(covered.as_f64(), Some(1.0));
+    let means = &document["geometric_means"];
+    assert_eq!(means["oracle-order"]["distance_covered_by_order"].as_f64(), Some(1.0));
+    let share = means["oracle"]["distance_covered_by_order"].as_f64().unwrap();
+    assert!(0.0 < share && share < 1.0, "{share}");
     let cells = load["cells"].as_array().unwrap().iter();
     let measured = cells.filter(|cell| !cell["measured"].is_null()).count();
     // Rectangles: the background, a bar for each policy (or five, for fifths of its blocks), and
@@ -124,6 +130,35 @@ fn the_table_names_every_policy_and_what_it_leaves_out() {
 }
 
 #[test]
+fn a_write_buffer_absorbs_pages_and_victims_are_crossed_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let more = ["--policy", "none,oracle-order", "--victims", "greedy,rga-8"];
+    let text = output(compare(&trace, &more).args(["--write-buffer", "400"]));
+    for words in ["Behind a write buffer of 400 pages", "geometric mean by victims  greedy  rga-8"]
+    {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let json = output(compare(&trace, &more).args(["--write-buffer", "400", "--json"]));
+    let document: Value = serde_json::from_str(&json).expect("one JSON document");
+    let load = &document["loads"][0];
+    let number = |at: &Value| at.as_f64().expect("a number");
+    let (buffer, cells) = (&load["write_buffer"], load["cells"].as_array().unwrap());
+    assert_eq!((&buffer["pages"], &buffer["host_pages"]), (&400.into(), &60_000.into()));
+    let absorbed = number(&buffer["absorbed_pages"]);
+    assert!(absorbed > 0.0, "{buffer}");
+    assert_eq!(number(&load["written_pages"]), 60_000.0 - absorbed);
+    for cell in cells {
+        let measured = &cell["measured"];
+        let programmed = number(&measured["host_pages"]) + number(&measured["moved_pages"]);
+        let ratio = number(&measured["programs_per_host_page"]);
+        assert!((ratio - programmed / 30_000.0).abs() < 1e-9, "{cell}");
+    }
+    let victims: Vec<&Value> = cells.iter().map(|cell| &cell["victims"]).collect();
+    assert_eq!(victims, [&Value::Null, &Value::Null, &"rga-8".into(), &"rga-8".into()]);
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let small = directory.path().join("small.csv");
@@ -135,6 +170,8 @@ fn what_cannot_be_compared_is_refused() {
         command.assert().code(code).stderr(predicate::str::contains(message));
     };
     wrong(&["--policy", "haml,lru"], 2, "--policy lru: must be one of none");
+    wrong(&["--victims", "rga-0"], 2, "--victims rga-0: must be one of greedy");
+    wrong(&["--write-buffer", "64", "--response", "9"], 2, "cannot be used with");
     wrong(&["--clusters", "17"], 2, "17");
     wrong(&["--periods", "0"], 2, "from 1 to");
     std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,R,0,16\n").unwrap();
@@ -167,7 +204,8 @@ fn every_policy_runs_in_time_from_every_start_and_from_a_snapshot() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
     let kept = directory.path().join("drive.snapshot");
-    for policy in ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit", "lifespan"] {
+    let older = ["none", "auto-stream", "hotis", "asa-ftl", "haml", "sepbit"];
+    for policy in older.into_iter().chain(["dac", "warcip", "midas", "lifespan"]) {
         for start in [["--start", "steady"], ["--start", "sequential"], ["--warm-up", "trace"]] {
             let kept = kept.to_str().unwrap();
             let save = ["--save", kept, "--force", "--json", start[0], start[1]];

@@ -15,6 +15,9 @@
 //! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | one for each queue |
 //! | `Haml` | 2 to 16 | 45 B a slice | one for each queue |
 //! | `SepBit` | 2 | 4 B a logical page, 4 B a block | four, by the page's age |
+//! | `Dac` | 6 | 5 B a logical page | one for each queue |
+//! | `Warcip` | 6 | 4 B a logical page | one for each queue |
+//! | `Midas` | 2 | 4 B a logical page | six, by how often the page was moved |
 //! | `Lifespan` | 9 | 8 B a logical page, 335 KiB | nine, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
@@ -27,20 +30,24 @@
 mod asa_ftl;
 mod auto_stream;
 pub mod clusters;
+mod cuts;
+mod dac;
 mod haml;
 pub mod haml_unit;
 mod heat;
 mod hotis;
 mod lifespan;
+mod midas;
 mod oracle;
 mod reserve;
 mod sepbit;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod warcip;
 
 pub use haml::{Tables, Training, TrainingOptions, scaled};
-pub use oracle::Foresight;
+pub use oracle::{Foresight, Reference};
 pub use shape::{RequestShape, Shape, ShapeTracker};
 
 use crate::block::{FRONTIERS, FrontierId, Pick};
@@ -48,9 +55,11 @@ use crate::error::FtlError;
 use crate::number::LogicalPage;
 use asa_ftl::AsaFtl;
 use auto_stream::AutoStream;
+use dac::Dac;
 use haml::Haml;
 use hotis::Hotis;
 use lifespan::Lifespan;
+use midas::Midas;
 use oracle::Oracle;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -58,6 +67,7 @@ use sepbit::SepBit;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::PlacementPolicy;
 use ssdtune_model::{BlockAddr, DeviceConfig, Nanos, Place, PlaneId};
+use warcip::Warcip;
 
 pub(crate) use haml::EXCHANGE_GAP;
 pub(crate) use reserve::FrontierNeeds;
@@ -100,6 +110,9 @@ pub(crate) trait Policy {
     /// Learns from a host write that was placed.
     fn observe(&mut self, _: &Write) {}
 
+    /// Learns that a page was moved to where [`Policy::queue`] says.
+    fn moved(&mut self, _: &Write) {}
+
     /// Prefetches what the policy knows of a page that will be written soon.
     fn prefetch_page(&self, _: LogicalPage) {}
 
@@ -120,6 +133,9 @@ enum ActivePolicy {
     Haml(Box<Haml>),
     SepBit(Box<SepBit>),
     Oracle(Box<Oracle>),
+    Dac(Box<Dac>),
+    Warcip(Box<Warcip>),
+    Midas(Box<Midas>),
     Lifespan(Box<Lifespan>),
 }
 
@@ -134,6 +150,9 @@ macro_rules! with_policy {
             ActivePolicy::Haml($policy) => $act,
             ActivePolicy::SepBit($policy) => $act,
             ActivePolicy::Oracle($policy) => $act,
+            ActivePolicy::Dac($policy) => $act,
+            ActivePolicy::Warcip($policy) => $act,
+            ActivePolicy::Midas($policy) => $act,
             ActivePolicy::Lifespan($policy) => $act,
         }
     };
@@ -176,6 +195,9 @@ impl Placer {
                 ActivePolicy::Haml(Box::new(Haml::new(&config.placement, pages, planes)))
             }
             PlacementPolicy::Sepbit => ActivePolicy::SepBit(Box::new(SepBit::new(pages, planes))),
+            PlacementPolicy::Dac => ActivePolicy::Dac(Box::new(Dac::new(pages))),
+            PlacementPolicy::Warcip => ActivePolicy::Warcip(Box::new(Warcip::new(pages))),
+            PlacementPolicy::Midas => ActivePolicy::Midas(Box::new(Midas::new(pages))),
             PlacementPolicy::Lifespan => {
                 let block = u64::from(config.allocation_geometry().pages_per_block);
                 ActivePolicy::Lifespan(Box::new(Lifespan::new(pages, block * planes as u64)))
@@ -313,6 +335,15 @@ impl Placer {
         }
     }
 
+    /// Tells the policy that a page was moved out of a block of some frontier. Most do not care.
+    #[inline]
+    pub fn moved(&mut self, page: LogicalPage, from: FrontierId) {
+        if let ActivePolicy::Dac(_) = self.policy {
+            let write = self.write(page, Cause::Move(self.class(self.queue(from))));
+            with_policy!(&mut self.policy, policy => policy.moved(&write), ());
+        }
+    }
+
     /// Prefetches what the policy knows of a page that will be written soon.
     #[inline]
     pub fn prefetch_page(&self, page: LogicalPage) {
@@ -389,9 +420,9 @@ impl Placer {
 
     /// Replaces the policy, which must be HAML-SSD, by one that knows the future. `pages` is the
     /// number of pages that a frontier of each plane takes.
-    pub fn foresee(&mut self, foresight: Foresight, pages: u64) {
+    pub fn foresee(&mut self, foresight: Foresight, reference: Reference, pages: u64) {
         assert!(matches!(self.policy, ActivePolicy::Haml(_)), "a drive with hotness queues");
-        let oracle = Oracle::new(foresight, pages, self.host);
+        let oracle = Oracle::new(foresight, reference, pages, self.host);
         self.policy = ActivePolicy::Oracle(Box::new(oracle));
     }
 
@@ -417,6 +448,9 @@ impl Placer {
             ActivePolicy::Haml(policy) => policy.memory_bytes(),
             ActivePolicy::SepBit(policy) => policy.memory_bytes(),
             ActivePolicy::Oracle(policy) => policy.memory_bytes(),
+            ActivePolicy::Dac(policy) => policy.memory_bytes(),
+            ActivePolicy::Warcip(policy) => policy.memory_bytes(),
+            ActivePolicy::Midas(policy) => policy.memory_bytes(),
             ActivePolicy::Lifespan(policy) => policy.memory_bytes(),
         }
     }

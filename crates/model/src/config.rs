@@ -19,7 +19,9 @@ pub use choices::{
 };
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};
-pub use placement::{Frontiers, MAX_FRONTIERS, Placement};
+pub use placement::{
+    DAC_REGIONS, Frontiers, MAX_FRONTIERS, MIDAS_GROUPS, Placement, WARCIP_CLUSTERS,
+};
 pub use slc_cache::SlcCache;
 
 use crate::geometry::Geometry;

@@ -15,6 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         candidates: Candidates::default().list()?,
         drives: DriveRule::Sized(Sizing::default()),
         one_address_space: false,
+        write_buffer: 0,
         timed_requests: 0,
     };
     let load = comparison.load(&source)?;

@@ -1,14 +1,47 @@
 //! What is compared: placement policies, each with the settings it looks at.
 
 use crate::load::Load;
-use ssdtune_model::config::{MovedPages, PlacementPolicy, TableScale};
+use ssdtune_ftl::placement::Reference;
+use ssdtune_model::config::{GcPolicy, MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale};
 use ssdtune_model::{DeviceConfig, Nanos};
 
-/// Write frontiers of the reference that knows the future.
-const ORACLE_FRONTIERS: u32 = 8;
+/// Write frontiers of the reference whose queues double.
+const DOUBLING_FRONTIERS: u32 = 8;
 
-/// The name of the reference that knows the future.
-const ORACLE: &str = "oracle";
+/// The names of the references that know the future.
+const REFERENCES: [(&str, Reference); 2] =
+    [(ORACLE, Reference::Doubling), (ORACLE_ORDER, Reference::Order)];
+
+/// The name of the reference whose queues double.
+pub(crate) const ORACLE: &str = "oracle";
+/// The name of the reference that places by the order of death.
+pub(crate) const ORACLE_ORDER: &str = "oracle-order";
+
+/// Which block collection takes: a `gc.policy`, and how many candidates d-choices draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Victims {
+    /// Its name: that of the `gc.policy`, or `rga-64` for d-choices of 64.
+    pub name: String,
+    /// The policy of the drive.
+    pub policy: GcPolicy,
+    /// Candidates of d-choices; 0 for the drive's own number.
+    pub choices: u32,
+}
+
+impl Victims {
+    /// The victims with a name.
+    fn named(name: &str) -> Result<Self, UnknownName> {
+        let drawn = name.strip_prefix("rga-").and_then(|choices| choices.parse().ok());
+        let choices: u32 = drawn.filter(|&choices| choices > 0).unwrap_or(0);
+        let policy = if choices > 0 { Some(GcPolicy::Rga) } else { GcPolicy::from_name(name) };
+        let policy = policy.ok_or_else(|| UnknownName {
+            of: "victims",
+            name: name.to_owned(),
+            legal: GcPolicy::ALL.iter().map(|one| one.name()).chain(["rga-N"]).collect(),
+        })?;
+        Ok(Self { name: name.to_owned(), policy, choices })
+    }
+}
 
 /// One policy with its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +50,10 @@ pub struct Candidate {
     pub label: String,
     /// The policy of the drive.
     pub policy: PlacementPolicy,
-    /// Whether a reference that knows when each page is written next takes the place of the policy.
-    pub oracle: bool,
+    /// How victims are chosen, if not as the drive does by itself.
+    pub victims: Option<Victims>,
+    /// The reference that takes the place of the policy and knows when each page is written next.
+    pub reference: Option<Reference>,
     /// Which write frontiers take the pages that collection moves.
     pub moved: MovedPages,
     /// Clusters of pages, which are write frontiers too.
@@ -44,6 +79,19 @@ impl Candidate {
         config.placement.policy = self.policy;
         config.placement.moved = self.moved;
         config.placement.clusters = self.clusters;
+        if self.reference == Some(Reference::Order) {
+            // A quarter of the spare blocks may stand open, and as many stay free for collection.
+            let blocks = f64::from(drive.allocation_geometry().blocks_per_plane);
+            let quarter = (blocks * drive.mapping.overprovisioning / 4.0) as u32;
+            config.placement.clusters = quarter.clamp(2, MAX_FRONTIERS);
+            if self.moved == MovedPages::Policy {
+                config.placement.moved = MovedPages::WithHost;
+            }
+        }
+        if let Some(victims) = &self.victims {
+            config.gc.policy = victims.policy;
+            config.gc.choices = victims.choices;
+        }
         config.placement.slices = self.slices;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
         config.placement.scale = self.scale;
@@ -62,7 +110,7 @@ impl Candidate {
 /// Policies by name, and the settings to compare them with.
 #[derive(Clone, Debug)]
 pub struct Candidates {
-    /// Names of policies, or `oracle` for the reference that knows the future.
+    /// Names of policies, or `oracle` and `oracle-order` for references that know the future.
     pub policies: Vec<String>,
     /// Numbers of clusters of haml; other policies take the first. Not empty.
     pub clusters: Vec<u32>,
@@ -72,6 +120,9 @@ pub struct Candidates {
     pub periods: Vec<f64>,
     /// Which write frontiers take the pages that collection moves. Not empty.
     pub moved: Vec<MovedPages>,
+    /// Names of victim policies ([`Victims`]). All candidates are also measured with each of them
+    /// but `greedy`, which every drive has anyway.
+    pub victims: Vec<String>,
     /// Adds haml without its wear rules.
     pub without_wear_rules: bool,
     /// Adds haml with logarithmic tables.
@@ -90,6 +141,7 @@ impl Default for Candidates {
             slices: vec![2_560],
             periods: vec![28.0],
             moved: vec![MovedPages::Policy],
+            victims: Vec::new(),
             without_wear_rules: false,
             with_log_scale: false,
             without_interval: false,
@@ -99,23 +151,28 @@ impl Default for Candidates {
 
 /// A name that is no policy's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: must be one of {}", Candidates::names().collect::<Vec<_>>().join(", "))]
-pub struct UnknownPolicy {
+#[error("{of} {name}: must be one of {}", legal.join(", "))]
+pub struct UnknownName {
+    /// What it should name: a placement `policy` or `victims`.
+    pub of: &'static str,
     /// The name.
     pub name: String,
+    /// All names that there are.
+    pub legal: Vec<&'static str>,
 }
 
 impl Candidates {
-    /// The names of all policies, the reference that knows the future last.
+    /// The names of all policies, the references that know the future last.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        PlacementPolicy::ALL.iter().map(|policy| policy.name()).chain([ORACLE])
+        let references = REFERENCES.iter().map(|&(name, _)| name);
+        PlacementPolicy::ALL.iter().map(|policy| policy.name()).chain(references)
     }
 
     /// Every policy with every combination of the settings that it looks at.
     ///
     /// # Errors
     /// A name is no policy's.
-    pub fn list(&self) -> Result<Vec<Candidate>, UnknownPolicy> {
+    pub fn list(&self) -> Result<Vec<Candidate>, UnknownName> {
         let mut plain = Vec::new();
         for name in &self.policies {
             self.add(name, &mut plain)?;
@@ -130,28 +187,45 @@ impl Candidates {
                 ..candidate.clone()
             })
         };
-        Ok(self.moved.iter().copied().flat_map(moving).collect())
+        let mut all: Vec<Candidate> = self.moved.iter().copied().flat_map(moving).collect();
+        let greedy = all.clone();
+        for name in &self.victims {
+            let victims = Victims::named(name)?;
+            if victims.policy != GcPolicy::Greedy {
+                all.extend(greedy.iter().map(|candidate| Candidate {
+                    label: format!("{}, victims {name}", candidate.label),
+                    victims: Some(victims.clone()),
+                    ..candidate.clone()
+                }));
+            }
+        }
+        Ok(all)
     }
 
-    fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownPolicy> {
-        let oracle = name == ORACLE;
-        let policy = match oracle {
-            true => Some(PlacementPolicy::Haml),
-            false => PlacementPolicy::from_name(name),
+    fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownName> {
+        let reference = REFERENCES.iter().find(|&&(one, _)| one == name).map(|&(_, one)| one);
+        let policy = match reference {
+            Some(_) => Some(PlacementPolicy::Haml),
+            None => PlacementPolicy::from_name(name),
         };
         let plain = Candidate {
             label: name.to_owned(),
-            policy: policy.ok_or_else(|| UnknownPolicy { name: name.to_owned() })?,
-            oracle,
+            policy: policy.ok_or_else(|| UnknownName {
+                of: "policy",
+                name: name.to_owned(),
+                legal: Self::names().collect(),
+            })?,
+            victims: None,
+            reference,
             moved: MovedPages::Policy,
-            clusters: if oracle { ORACLE_FRONTIERS } else { self.clusters[0] },
+            clusters: if reference.is_some() { DOUBLING_FRONTIERS } else { self.clusters[0] },
             slices: self.slices[0],
             periods: self.periods[0],
             scale: TableScale::Linear,
             interval: true,
-            wear_rules: !oracle,
+            wear_rules: reference.is_none(),
         };
-        if plain.policy == PlacementPolicy::Haml && !oracle {
+        if plain.policy == PlacementPolicy::Haml && reference.is_none() {
             self.add_haml(&plain, all);
         } else {
             all.push(plain);
@@ -202,10 +276,38 @@ mod tests {
         let all = Candidates::default();
         let names: Vec<&str> = Candidates::names().collect();
         assert_eq!(labels(&all), names);
-        assert_eq!(names.last(), Some(&"oracle"));
+        assert_eq!(names.last(), Some(&"oracle-order"));
         let wrong = Candidates { policies: vec!["haml".into(), "lru".into()], ..all };
         let error = wrong.list().unwrap_err();
-        assert!(error.to_string().starts_with("lru: must be one of none, "), "{error}");
+        assert!(error.to_string().starts_with("policy lru: must be one of none, "), "{error}");
+    }
+
+    #[test]
+    fn victims_are_crossed_with_all_policies() {
+        let candidates = Candidates {
+            policies: vec!["none".into(), "dac".into()],
+            victims: vec!["greedy".into(), "rga-64".into(), "cost-benefit".into()],
+            ..Candidates::default()
+        };
+        let expected = [
+            "none",
+            "dac",
+            "none, victims rga-64",
+            "dac, victims rga-64",
+            "none, victims cost-benefit",
+            "dac, victims cost-benefit",
+        ];
+        assert_eq!(labels(&candidates), expected);
+        let list = candidates.list().unwrap();
+        assert_eq!(list[0].victims, None);
+        let choices = |at: usize| list[at].victims.as_ref().map(|one| (one.policy, one.choices));
+        assert_eq!(choices(3), Some((GcPolicy::Rga, 64)));
+        assert_eq!(choices(5), Some((GcPolicy::CostBenefit, 0)));
+        for name in ["rga-0", "rga-x", "oldest"] {
+            let wrong = Candidates { victims: vec![name.into()], ..candidates.clone() };
+            let error = wrong.list().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("victims {name}: must be one of greedy, ")));
+        }
     }
 
     #[test]

@@ -75,7 +75,17 @@ impl DriveRule {
     }
 }
 
+/// Fewest planes of a drive whose requests are timed: a single plane would serve one write at a
+/// time.
+const TIMED_PLANES: u32 = 4;
+
 impl Sizing {
+    /// A sizing by its share of spare capacity and its pages, for a drive whose requests are timed
+    /// or not.
+    pub fn asked(spare: f64, page_bytes: u32, is_timed: bool) -> Self {
+        Self { spare, page_bytes, planes_min: if is_timed { TIMED_PLANES } else { 1 } }
+    }
+
     fn describe(&self) -> String {
         format!(
             "visible capacity = pages the load writes, {:.2} % of the raw capacity spare; {} B \
@@ -147,6 +157,7 @@ mod tests {
             name: "some".to_owned(),
             synthetic: false,
             writes: Vec::new(),
+            buffered: None,
             footprint_pages,
             duration_ns: 1,
             applications: 1,

@@ -43,6 +43,7 @@
 //!     candidates: Candidates { policies, ..Candidates::default() }.list()?,
 //!     drives: DriveRule::Sized(Sizing::default()),
 //!     one_address_space: false,
+//!     write_buffer: 0,
 //!     timed_requests: 0,
 //! };
 //! let load = comparison.load(&source)?;
@@ -60,6 +61,7 @@
 //! The policies themselves are in `ssdtune-ftl`. [`UnitComparison`] holds the hardware of HAML-SSD
 //! against software.
 
+mod buffer;
 mod candidate;
 mod drive;
 mod error;
@@ -72,11 +74,11 @@ mod text;
 mod training;
 mod unit;
 
-pub use candidate::{Candidate, Candidates, UnknownPolicy};
+pub use candidate::{Candidate, Candidates, UnknownName, Victims};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;
 pub use figures::{Figure, figure_names, figures};
-pub use load::{Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
+pub use load::{Buffered, HostRequest, Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
 pub use replay::{ReplayFigures, Watch, WearSpread, replay};
 pub use response::ResponseTimes;
 pub use study::title;

@@ -1,11 +1,13 @@
 //! The writes of a trace or a workload model, on pages that are numbered without gaps.
 //!
 //! Only pages that are written count. They are numbered in the order of their addresses, device by
-//! device, so that neighbours stay neighbours. Memory: 24 B for each write request.
+//! device, so that neighbours stay neighbours. Memory: 32 B for each write request.
 
 use crate::error::PlacementError;
+use serde::Serialize;
 use ssdtune_experiment::{Origin, Position, RequestSource, page_sectors};
-use ssdtune_model::{Nanos, Sectors};
+use ssdtune_ftl::placement::{RequestShape, Shape, ShapeTracker};
+use ssdtune_model::{Nanos, Sectors, TenantId};
 use ssdtune_trace::{Op, Request, note_held};
 use std::collections::BTreeSet;
 
@@ -35,12 +37,49 @@ pub struct WriteRequest {
     pub page: u32,
     /// How many pages are written.
     pub count: u32,
-    /// Sectors that are written. Those that lie in pages which are left out count.
-    pub sectors: u32,
-    /// Sectors of the first page before the first one that is written.
-    pub skipped: u16,
     /// Device of the trace, or tenant of the model: who writes.
     pub application: u16,
+    /// The host's request that the pages come from.
+    pub host: HostRequest,
+}
+
+/// A write request as the host made it, of which a write buffer may pass on a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostRequest {
+    /// Number of the first page.
+    pub page: u32,
+    /// How many pages are written.
+    pub count: u32,
+    /// What it looks like beside the requests before it.
+    pub shape: RequestShape,
+    /// Whether it begins inside its first page.
+    pub begins_inside: bool,
+    /// Whether it ends inside its last page.
+    pub ends_inside: bool,
+}
+
+impl HostRequest {
+    /// What the request looks like from one of its pages.
+    pub(crate) fn seen_from(&self, page: u32) -> Shape {
+        let (before, after) = (page > self.page, page + 1 < self.page + self.count);
+        self.shape.of_page(before, after, !before && self.begins_inside, !after && self.ends_inside)
+    }
+}
+
+/// What a write buffer made of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Buffered {
+    /// Pages that the buffer holds.
+    pub pages: u32,
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// Pages that were rewritten in the buffer, so that they cost no flash write.
+    pub absorbed_pages: u64,
+    /// Pages that the host wrote in the second half of its requests, which is measured.
+    pub measured_pages: u64,
+    /// Of the writes that leave: the first that the second half of the host's requests pushes out.
+    #[serde(skip)]
+    pub half: usize,
 }
 
 /// What a drive is to serve: the writes of one trace or model.
@@ -50,8 +89,10 @@ pub struct Load {
     pub name: String,
     /// Whether it comes from a model fitted to published figures, not from a recorded trace.
     pub synthetic: bool,
-    /// All writes in order of time.
+    /// All writes in order of time. Behind a write buffer: those that leave it.
     pub writes: Vec<WriteRequest>,
+    /// What a write buffer made of the host's writes; `None` without one.
+    pub buffered: Option<Buffered>,
     /// Pages written at least once; they are numbered from 0.
     pub footprint_pages: u32,
     /// Nanoseconds from the first to the last write.
@@ -97,19 +138,23 @@ impl Load {
         let mut timed = pages.timed(source, middle, options.timed_requests)?;
         timed.iter_mut().for_each(|request| request.at = request.at.saturating_sub(start));
         let applications: BTreeSet<u16> = writes.iter().map(|request| request.tenant.0).collect();
+        let mut shapes = ShapeTracker::default();
         let numbered = writes.iter().filter_map(|request| {
             let (page, count) = pages.of(request)?;
-            Some(WriteRequest {
-                at_ns: (request.at - start).0,
+            let (at, tenant) = (request.at - start, TenantId(request.tenant.0));
+            let shape = shapes.request(at, tenant, page.into(), count, request.sectors);
+            let host = HostRequest {
                 page,
                 count,
-                sectors: request.sectors,
-                skipped: (request.lba.0 % pages.page_sectors) as u16,
-                application: request.tenant.0,
-            })
+                shape,
+                begins_inside: !request.lba.0.is_multiple_of(pages.page_sectors),
+                ends_inside: !request.end().0.is_multiple_of(pages.page_sectors),
+            };
+            Some(WriteRequest { at_ns: at.0, page, count, application: tenant.0, host })
         });
         Ok(Self {
             writes: numbered.collect(),
+            buffered: None,
             synthetic: matches!(source.origin, Origin::Model { .. }),
             footprint_pages: pages.total,
             duration_ns,
@@ -125,9 +170,10 @@ impl Load {
         self.writes[requests].iter().map(|write| u64::from(write.count)).sum()
     }
 
-    /// The number of the first write of the second half, which is the half that is measured.
+    /// The number of the first write of the second half, which is the half that is measured. Behind
+    /// a write buffer: the first that a host write of that half pushes out.
     pub fn half(&self) -> usize {
-        self.writes.len() / 2
+        self.buffered.map_or(self.writes.len() / 2, |buffered| buffered.half)
     }
 }
 

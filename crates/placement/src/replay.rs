@@ -10,7 +10,7 @@ use crate::error::PlacementError;
 use crate::load::{Load, WriteRequest};
 use crate::training::TrainingFigures;
 use serde::Serialize;
-use ssdtune_ftl::placement::{Foresight, RequestShape, Shape, ShapeTracker, Training};
+use ssdtune_ftl::placement::{Foresight, Reference, Shape, Training};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::{DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 use std::collections::VecDeque;
@@ -25,7 +25,11 @@ const TENANT: TenantId = TenantId(0);
 pub struct ReplayFigures {
     /// Pages programmed for each page that the host wrote.
     pub write_amplification: f64,
-    /// Pages that the host wrote.
+    /// Pages programmed for each page that the host wrote into the write buffer, whether it left
+    /// the buffer or not. `None` without a buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs_per_host_page: Option<f64>,
+    /// Pages that the host wrote. Behind a write buffer: those that left it.
     pub host_pages: u64,
     /// Pages that collection moved.
     pub moved_pages: u64,
@@ -116,19 +120,15 @@ pub fn replay(
         return Err(PlacementError::TooLarge { name, pages, visible });
     }
     let total = visible + load.pages(0..load.writes.len());
-    let mut replay = Replay {
-        shapes: ftl.looks_at_shapes().then(ShapeTracker::default),
-        ftl: &mut ftl,
-        watch,
-        done: 0,
-        total,
-        ahead: VecDeque::new(),
-    };
-    let Some(erases_before) = replay.run(load, candidate.oracle)? else { return Ok(None) };
+    let mut replay = Replay { ftl: &mut ftl, watch, done: 0, total, ahead: VecDeque::new() };
+    let Some(erases_before) = replay.run(load, candidate.reference)? else { return Ok(None) };
     let counters = *ftl.counters();
     let host_pages = load.pages(load.half()..load.writes.len());
     Ok(Some(ReplayFigures {
         write_amplification: 1.0 + counters.moved_pages as f64 / host_pages as f64,
+        programs_per_host_page: load.buffered.map(|buffered| {
+            (host_pages + counters.moved_pages) as f64 / buffered.measured_pages as f64
+        }),
         host_pages,
         moved_pages: counters.moved_pages,
         erases: erases(&ftl) - erases_before,
@@ -176,8 +176,6 @@ struct Replay<'a> {
     /// Pages written, and how many there will be.
     done: u64,
     total: u64,
-    /// Where requests ended, if the policy looks at their shapes.
-    shapes: Option<ShapeTracker>,
     /// Pages that come next.
     ahead: VecDeque<Ahead>,
 }
@@ -185,13 +183,17 @@ struct Replay<'a> {
 impl Replay<'_> {
     /// Fills the drive, replays both halves and counts anew between them. The erases before the
     /// second half; `None` if stopped.
-    fn run(&mut self, load: &Load, oracle: bool) -> Result<Option<u64>, PlacementError> {
+    fn run(
+        &mut self,
+        load: &Load,
+        reference: Option<Reference>,
+    ) -> Result<Option<u64>, PlacementError> {
         let pages = self.ftl.tenant_pages(TENANT);
         let filled = self.fill(pages as u32)?;
-        if oracle {
+        if let Some(reference) = reference {
             let written = |write: &WriteRequest| write.page..write.page + write.count;
             let order: Vec<u32> = load.writes.iter().flat_map(written).collect();
-            self.ftl.foresee(Foresight::new(pages, &order));
+            self.ftl.foresee(Foresight::new(pages, &order), reference);
         }
         let (first, second) = load.writes.split_at(load.half());
         if !filled || !self.serve(first)? {
@@ -219,34 +221,15 @@ impl Replay<'_> {
     /// Writes all pages of the requests; `false` if stopped.
     fn serve(&mut self, requests: &[WriteRequest]) -> Result<bool, PlacementError> {
         for request in requests {
-            let shape = self.shape_of(request);
-            let WriteRequest { at_ns, application, .. } = *request;
+            let WriteRequest { at_ns, application, host, .. } = *request;
             for page in request.page..request.page + request.count {
-                let shape =
-                    shape.map_or_else(Shape::default, |shape| self.seen(shape, request, page));
-                self.push(Ahead { at_ns, page, application, shape });
+                self.push(Ahead { at_ns, page, application, shape: host.seen_from(page) });
                 if self.ahead.len() > AHEAD && !self.write_next()? {
                     return Ok(false);
                 }
             }
         }
         self.write_rest()
-    }
-
-    /// The shape of a request, if the policy looks at it.
-    fn shape_of(&mut self, request: &WriteRequest) -> Option<RequestShape> {
-        let WriteRequest { at_ns, page, count, sectors, application, .. } = *request;
-        let shapes = self.shapes.as_mut()?;
-        Some(shapes.request(Nanos(at_ns), TenantId(application), page.into(), count, sectors))
-    }
-
-    /// What a request looks like from one of its pages.
-    fn seen(&self, shape: RequestShape, request: &WriteRequest, page: u32) -> Shape {
-        let page_sectors = u64::from(self.ftl.geometry().sectors_per_page());
-        let end = u64::from(request.skipped) + u64::from(request.sectors);
-        let (before, after) = (page > request.page, page + 1 < request.page + request.count);
-        let begins = !before && request.skipped > 0;
-        shape.of_page(before, after, begins, !after && !end.is_multiple_of(page_sectors))
     }
 
     /// Adds a page to those that come next.
@@ -283,9 +266,7 @@ impl Replay<'_> {
         let Some(ahead) = self.ahead.pop_front() else { return Ok(true) };
         let Ahead { at_ns, page, application, shape } = ahead;
         self.ftl.set_write_context(Nanos(at_ns), application);
-        if self.shapes.is_some() {
-            self.ftl.expect_write(TENANT, Lpn(page.into()), shape);
-        }
+        self.ftl.expect_write(TENANT, Lpn(page.into()), shape);
         let written = self.ftl.warm_up().write_whole(TENANT, Lpn(page.into()));
         written.map_err(PlacementError::OutOfSpace)?;
         self.done += 1;
@@ -302,6 +283,12 @@ mod tests {
     use super::*;
     use crate::candidate::Candidates;
     use crate::drive::{DriveRule, Sizing};
+    use crate::load::HostRequest;
+
+    /// A request of one page.
+    fn alone(page: u32) -> HostRequest {
+        HostRequest { page, count: 1, ..HostRequest::default() }
+    }
 
     /// Every page once, then hot pages (one in sixteen) half of the time.
     fn load() -> Load {
@@ -316,19 +303,14 @@ mod tests {
                 _ if n.is_multiple_of(2) => 16 * draw(300),
                 _ => draw(4_800),
             };
-            WriteRequest {
-                at_ns: n * 1_000,
-                page,
-                count: 1,
-                sectors: 16,
-                skipped: 0,
-                application: (page % 16 == 0).into(),
-            }
+            let application = (page % 16 == 0).into();
+            WriteRequest { at_ns: n * 1_000, page, count: 1, application, host: alone(page) }
         };
         Load {
             name: "hot and cold".to_owned(),
             synthetic: true,
             writes: (0..24_000).map(write).collect(),
+            buffered: None,
             footprint_pages: 4_800,
             duration_ns: 24_000_000,
             applications: 2,
@@ -357,9 +339,9 @@ mod tests {
 
     #[test]
     fn pages_add_up_and_knowledge_helps() {
-        let [none, streams, oracle] =
-            ["none", "auto-stream", "oracle"].map(|policy| measure(policy, false).unwrap());
-        for figures in [&none, &streams, &oracle] {
+        let names = ["none", "auto-stream", "oracle", "oracle-order"];
+        let [none, streams, oracle, order] = names.map(|policy| measure(policy, false).unwrap());
+        for figures in [&none, &streams, &oracle, &order] {
             assert_eq!(figures.host_pages, 12_000);
             let moved = figures.moved_pages as f64 / 12_000.0;
             assert!((figures.write_amplification - 1.0 - moved).abs() < 1e-12);
@@ -369,6 +351,7 @@ mod tests {
             assert!(figures.wear.least as f64 <= figures.wear.mean);
             assert!(figures.wear.mean <= figures.wear.most.into());
         }
+        assert!(order.write_amplification < oracle.write_amplification);
         assert!(oracle.write_amplification < streams.write_amplification);
         assert!(streams.write_amplification < none.write_amplification);
     }
@@ -381,8 +364,8 @@ mod tests {
         let mut write = |n: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let page = ((state >> 33) % 65_536) as u32;
-            let (count, sectors, skipped, application) = (1, 16, 0, 0);
-            WriteRequest { at_ns: n * 1_000, page, count, sectors, skipped, application }
+            let (count, application) = (1, 0);
+            WriteRequest { at_ns: n * 1_000, page, count, application, host: alone(page) }
         };
         let load = Load {
             name: "uniform".to_owned(),

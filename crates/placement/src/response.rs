@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use crate::candidate::Candidates;
     use crate::drive::{DriveRule, Sizing};
+    use crate::load::HostRequest;
 
     /// 4,800 pages written once in order, then again; the timed requests read and write in turns.
     fn load() -> Load {
@@ -107,9 +108,8 @@ mod tests {
             at_ns: n * 1_000_000,
             page: (n % 4_800) as u32,
             count: 1,
-            sectors: 16,
-            skipped: 0,
             application: 0,
+            host: HostRequest::default(),
         };
         let timed = |n: u64| Request {
             at: Nanos((4_800 + n) * 1_000_000),
@@ -122,6 +122,7 @@ mod tests {
             name: "twice".to_owned(),
             synthetic: true,
             writes: (0..9_600).map(write).collect(),
+            buffered: None,
             footprint_pages: 4_800,
             duration_ns: 9_600_000_000,
             applications: 1,

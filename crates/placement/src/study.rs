@@ -1,9 +1,10 @@
 //! The comparison itself: candidates on loads, and everything that was measured as one document.
 
-use crate::candidate::Candidate;
+use crate::buffer::behind;
+use crate::candidate::{Candidate, ORACLE, ORACLE_ORDER};
 use crate::drive::DriveRule;
 use crate::error::PlacementError;
-use crate::load::{Load, LoadOptions};
+use crate::load::{Buffered, Load, LoadOptions};
 use crate::replay::{ReplayFigures, Watch, replay};
 use crate::response::{ResponseTimes, response_times};
 use rayon::prelude::*;
@@ -23,6 +24,8 @@ pub struct Comparison {
     pub drives: DriveRule,
     /// Whether the devices of a trace are applications that share one address space.
     pub one_address_space: bool,
+    /// Pages of the write buffer in front of every drive; 0 for none.
+    pub write_buffer: u32,
     /// How many requests of the second half are also timed, by the simulator; 0 for none.
     pub timed_requests: usize,
 }
@@ -42,7 +45,7 @@ impl Comparison {
             one_address_space: self.one_address_space,
             timed_requests: self.timed_requests,
         };
-        Load::read(source, options)
+        Ok(behind(Load::read(source, options)?, self.write_buffer))
     }
 
     /// Measures every candidate on a load, on all threads of the current pool. What cannot be
@@ -91,6 +94,8 @@ pub struct PolicyMean {
     /// Share of the way from the mean of `none` to that of `oracle`. `None` unless both were
     /// measured and differ.
     pub distance_covered: Option<f64>,
+    /// Share of the way from the mean of `none` to that of `oracle-order`, the stronger reference.
+    pub distance_covered_by_order: Option<f64>,
 }
 
 /// What was measured on one load.
@@ -104,6 +109,10 @@ pub struct LoadResult {
     pub write_requests: usize,
     /// Pages written; a page that is written twice counts twice.
     pub written_pages: u64,
+    /// What the write buffer made of the host's writes, if there is one; then the two numbers above
+    /// are those of the writes that leave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Buffered>,
     /// Pages written at least once.
     pub footprint_pages: u32,
     /// Seconds from the first to the last write.
@@ -139,6 +148,9 @@ pub struct DriveShape {
 pub struct PolicyResult {
     /// The candidate's label.
     pub policy: String,
+    /// How victims are chosen, if not greedily.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victims: Option<String>,
     /// Clusters of pages.
     pub clusters: u32,
     /// Slices of the address space.
@@ -172,6 +184,22 @@ impl Study {
         labels(&self.loads)
     }
 
+    /// The labels of the candidates with one way of choosing victims, in their order; greedily if
+    /// no name is given.
+    pub fn labels_with(&self, victims: Option<&str>) -> Vec<&str> {
+        let first = self.measured().next().map_or(&[][..], |load| &load.policies);
+        let with = first.iter().filter(|policy| policy.victims.as_deref() == victims);
+        with.map(|policy| policy.policy.as_str()).collect()
+    }
+
+    /// The ways of choosing victims that were crossed with the candidates, besides the greedy one.
+    pub fn victims(&self) -> Vec<&str> {
+        let first = self.measured().next().map_or(&[][..], |load| &load.policies);
+        let mut names: Vec<&str> = first.iter().filter_map(|one| one.victims.as_deref()).collect();
+        names.dedup();
+        names
+    }
+
     /// Whether any candidate has response times.
     pub fn has_response_times(&self) -> bool {
         self.measured().flat_map(|load| &load.policies).any(|policy| policy.response.is_some())
@@ -193,12 +221,17 @@ fn means(loads: &[LoadResult]) -> BTreeMap<String, PolicyMean> {
         let values = values.filter(|values| !values.is_empty())?;
         Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
     };
-    let ends = mean("none").zip(mean("oracle"));
+    let [none, oracle, order] = ["none", ORACLE, ORACLE_ORDER].map(mean);
     let of = |label: &str| {
         let write_amplification = mean(label)?;
-        let covered = |(from, to): (f64, f64)| (from - write_amplification) / (from - to);
-        let distance_covered = ends.map(covered).filter(|share| share.is_finite());
-        Some((label.to_owned(), PolicyMean { write_amplification, distance_covered }))
+        let covered = |to: Option<f64>| {
+            let (from, to) = none.zip(to)?;
+            let share = (from - write_amplification) / (from - to);
+            share.is_finite().then_some(share)
+        };
+        let (distance_covered, distance_covered_by_order) = (covered(oracle), covered(order));
+        let mean = PolicyMean { write_amplification, distance_covered, distance_covered_by_order };
+        Some((label.to_owned(), mean))
     };
     labels(loads).into_iter().filter_map(of).collect()
 }
@@ -216,6 +249,7 @@ impl LoadResult {
             synthetic: load.synthetic,
             write_requests: load.writes.len(),
             written_pages: load.pages(0..load.writes.len()),
+            write_buffer: load.buffered,
             footprint_pages: load.footprint_pages,
             duration_s: load.duration_ns as f64 / 1e9,
             applications: load.applications,
@@ -262,6 +296,7 @@ impl PolicyResult {
     ) -> Self {
         let mut result = Self {
             policy: candidate.label.clone(),
+            victims: candidate.victims.as_ref().map(|victims| victims.name.clone()),
             clusters: candidate.clusters,
             slices: candidate.slices,
             periods: candidate.periods,
@@ -287,7 +322,7 @@ impl PolicyResult {
         watch: &Watch<'_>,
     ) -> Result<(), PlacementError> {
         self.measured = replay(load, drive, candidate, watch)?;
-        if !load.timed.is_empty() && !candidate.oracle {
+        if !load.timed.is_empty() && candidate.reference.is_none() {
             self.response = response_times(load, drive, candidate, watch.stop)?;
         }
         Ok(())
@@ -301,6 +336,7 @@ mod tests {
     fn result(name: &str, amplifications: &[(&str, f64)]) -> LoadResult {
         let figures = |write_amplification| ReplayFigures {
             write_amplification,
+            programs_per_host_page: None,
             host_pages: 1,
             moved_pages: 0,
             erases: 0,
@@ -315,6 +351,7 @@ mod tests {
         };
         let policies = amplifications.iter().map(|&(label, amplification)| PolicyResult {
             policy: label.to_owned(),
+            victims: None,
             clusters: 6,
             slices: 1,
             periods: 1.0,
@@ -328,6 +365,7 @@ mod tests {
             synthetic: false,
             write_requests: 1,
             written_pages: 1,
+            write_buffer: None,
             footprint_pages: 1,
             duration_s: 1.0,
             applications: 1,

@@ -8,11 +8,28 @@ use ssdtune_report::{Table, Text};
 pub fn text(study: &Study) -> Text {
     let mut text = Text::new();
     text.line(format_args!("Drives: {}.\n", study.rule));
+    let buffered = study.measured().find_map(|load| load.write_buffer);
+    if let Some(buffered) = buffered {
+        text.line(format_args!(
+            "Behind a write buffer of {} pages (LRU). Write amplification is that of what leaves \
+             it.\n",
+            buffered.pages
+        ));
+    }
     let mut amplifications = matrix("write amplification", study, |policy| {
         Some(format!("{:.3}", policy.measured.as_ref()?.write_amplification))
     });
     add_means(&mut amplifications, study);
     text.table(amplifications).line("");
+    if buffered.is_some() {
+        text.table(matrix("pages programmed for each host page", study, |policy| {
+            Some(format!("{:.3}", policy.measured.as_ref()?.programs_per_host_page?))
+        }));
+        text.line("");
+    }
+    if let Some(crossed) = crossed(study) {
+        text.table(crossed).line("");
+    }
     let erases =
         matrix("erases", study, |policy| Some(policy.measured.as_ref()?.erases.to_string()));
     text.table(erases).line("");
@@ -32,6 +49,27 @@ pub fn text(study: &Study) -> Text {
     text
 }
 
+/// Geometric means of write amplification by placement and by victims, if victims were crossed.
+fn crossed(study: &Study) -> Option<Table> {
+    let victims = study.victims();
+    if victims.is_empty() {
+        return None;
+    }
+    let mut table =
+        Table::new(["geometric mean by victims", "greedy"].iter().chain(&victims).copied());
+    let columns: Vec<Vec<&str>> = std::iter::once(study.labels_with(None))
+        .chain(victims.iter().map(|name| study.labels_with(Some(name))))
+        .collect();
+    for (row, &policy) in columns[0].iter().enumerate() {
+        let mean = |labels: &Vec<&str>| {
+            let mean = labels.get(row).and_then(|&label| study.geometric_means.get(label));
+            mean.map_or("-".to_owned(), |mean| format!("{:.3}", mean.write_amplification))
+        };
+        table.add_row(std::iter::once(policy.to_owned()).chain(columns.iter().map(mean)));
+    }
+    Some(table)
+}
+
 /// The reasons why something was not measured, a line for each.
 fn add_gaps(text: &mut Text, study: &Study) {
     for load in &study.loads {
@@ -46,27 +84,28 @@ fn add_gaps(text: &mut Text, study: &Study) {
     }
 }
 
-/// A figure of every policy on every load that was measured.
+/// A figure of every policy on every load that was measured, with victims chosen greedily.
 fn matrix(title: &str, study: &Study, figure: impl Fn(&PolicyResult) -> Option<String>) -> Table {
-    let mut table = Table::new(std::iter::once(title).chain(study.labels()));
+    let mut table = Table::new(std::iter::once(title).chain(study.labels_with(None)));
     for load in study.measured() {
-        let figures =
-            load.policies.iter().map(|policy| figure(policy).unwrap_or_else(|| "-".into()));
+        let greedy = load.policies.iter().filter(|policy| policy.victims.is_none());
+        let figures = greedy.map(|policy| figure(policy).unwrap_or_else(|| "-".into()));
         let title = format!("{}{}", load.title(), if load.synthetic { " (model)" } else { "" });
         table.add_row(std::iter::once(title).chain(figures));
     }
     table
 }
 
-/// Adds two rows: the mean of each policy, and how far it comes from `none` to `oracle`.
+/// Adds three rows: the mean of each policy, and how far it comes from `none` to each reference.
 fn add_means(table: &mut Table, study: &Study) {
     let mut add = |title: &str, figure: &dyn Fn(&PolicyMean) -> Option<String>| {
         let cell = |label| study.geometric_means.get(label).and_then(figure);
-        let cells = study.labels().into_iter().map(|label| cell(label).unwrap_or("-".into()));
+        let cells =
+            study.labels_with(None).into_iter().map(|label| cell(label).unwrap_or("-".into()));
         table.add_row(std::iter::once(title.to_owned()).chain(cells));
     };
     add("geometric mean", &|mean| Some(format!("{:.3}", mean.write_amplification)));
-    add("of the way to oracle", &|mean| {
-        mean.distance_covered.map(|share| format!("{:.0} %", 100.0 * share))
-    });
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    add("of the way to oracle", &|mean| mean.distance_covered.map(percent));
+    add("of the way to oracle-order", &|mean| mean.distance_covered_by_order.map(percent));
 }

@@ -219,6 +219,7 @@ impl Ftl {
         } else {
             let entry = self.table.entry(owner.page());
             self.table.move_to(entry, to);
+            self.placer.moved(owner.page(), frontier);
             self.dirty_mapping(tenant, owner.page(), entry);
         }
     }

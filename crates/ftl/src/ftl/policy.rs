@@ -3,7 +3,7 @@
 use super::Ftl;
 use crate::block::FrontierId;
 use crate::number::LogicalPage;
-use crate::placement::{Foresight, Shape, Training};
+use crate::placement::{Foresight, Reference, Shape, Training};
 use ssdtune_model::{BlockAddr, Lpn, Nanos, PlaneId, TenantId};
 
 impl Ftl {
@@ -52,15 +52,16 @@ impl Ftl {
         self.placer.set_learning(learns);
     }
 
-    /// Replaces the policy by one that knows when each page will be overwritten. Its write
-    /// amplification is the least that a policy can hope for. The drive must have been made with
-    /// the HAML-SSD policy, with as many clusters as there are to be frontiers.
+    /// Replaces the policy by a reference that knows when each page will be overwritten. The drive
+    /// must have been made with the HAML-SSD policy, with as many clusters as there are to be
+    /// frontiers. How near the write amplification comes to the least that a policy can hope for
+    /// depends on the reference.
     ///
     /// # Panics
     /// The drive has another policy.
-    pub fn foresee(&mut self, foresight: Foresight) {
+    pub fn foresee(&mut self, foresight: Foresight, reference: Reference) {
         let pages = self.geometry.planes() * u64::from(self.geometry.pages_per_block);
-        self.placer.foresee(foresight, pages);
+        self.placer.foresee(foresight, reference, pages);
     }
 
     /// What HAML-SSD learned in its last training. `None` if the drive has another policy, or has

@@ -213,6 +213,7 @@ impl Ftl {
             if from != FrontierId::TRANSLATION {
                 let entry = self.table.entry(owner.page());
                 self.table.move_to(entry, to);
+                self.placer.moved(owner.page(), from);
                 self.dirty_mapping(tenant, owner.page(), entry);
             } else if !self.caches.is_empty() {
                 self.translation.set_phys(owner.translation_page(), to);

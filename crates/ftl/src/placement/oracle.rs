@@ -1,17 +1,26 @@
-//! A reference policy that knows when each page will be overwritten.
+//! Reference policies that know when each page will be overwritten.
 //!
-//! It replays a finite list of writes that was given to it beforehand; time is counted in these
-//! writes. Queue n takes pages that will be overwritten within 2^n times as many writes as one
-//! block in each plane holds; the last queue takes all others. Moved pages go by what is left of
-//! their lives, and share queues with host data.
+//! They replay a finite list of writes that was given to them beforehand; time is counted in these
+//! writes. A page's queue follows from how many writes it has left to live; the file `cuts` says
+//! where lives are cut, in one of two ways ([`Reference`]). Pages that are not overwritten any more
+//! have the last queue. Moved pages go by what is left of their lives.
 
+use super::cuts::{Cuts, NEVER};
 use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Table;
 
-/// The number of a write that does not come.
-const NEVER: u32 = u32::MAX;
+/// Where a reference that knows the future cuts the lives of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// Queue n takes pages that will be overwritten within 2^n times as many writes as one block in
+    /// each plane holds; the last queue takes all others.
+    Doubling,
+    /// By the order of death, with the cuts that lose least room to pages that wait in their blocks
+    /// for the death of the others.
+    Order,
+}
 
 /// When each page that a list of writes leaves behind will be overwritten.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,15 +56,20 @@ pub(crate) struct Oracle {
     foresight: Foresight,
     /// Writes replayed so far.
     now: usize,
-    /// Pages that fill one block in each plane.
-    unit: u64,
+    cuts: Cuts,
     /// Number of queues.
     queues: u8,
 }
 
 impl Oracle {
-    pub fn new(foresight: Foresight, unit: u64, queues: u8) -> Self {
-        Self { foresight, now: 0, unit, queues }
+    /// `unit` pages fill one block in each plane.
+    pub fn new(foresight: Foresight, reference: Reference, unit: u64, queues: u8) -> Self {
+        let (deaths, pages) = (&foresight.deaths, foresight.next.len() as u64);
+        let cuts = match reference {
+            Reference::Doubling => Cuts::doubling(unit, queues),
+            Reference::Order => Cuts::least_wait(deaths, pages, unit, queues),
+        };
+        Self { foresight, now: 0, cuts, queues }
     }
 
     /// Heap memory in bytes.
@@ -70,10 +84,9 @@ impl Policy for Oracle {
             Cause::Host => self.foresight.deaths.get(self.now).copied().unwrap_or(NEVER),
             Cause::Move(_) => self.foresight.next[write.page],
         };
-        let left = u64::from(death).saturating_sub(self.now as u64) / self.unit.max(1);
-        let order = (u64::BITS - left.leading_zeros()) as u8;
-        let last = self.queues - 1;
-        Queue(if death == NEVER { last } else { order.min(last) })
+        let (now, last) = (self.now as u64, self.queues - 1);
+        let left = u64::from(death).saturating_sub(now);
+        Queue(if death == NEVER { last } else { self.cuts.queue(now, left).min(last) })
     }
 
     fn observe(&mut self, write: &Write) {

@@ -60,7 +60,7 @@ impl Shape {
 }
 
 /// The shape of a request, without the position of a page in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestShape(u16);
 

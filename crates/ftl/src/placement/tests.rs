@@ -261,17 +261,98 @@ fn sepbit_follows_its_rules() {
 }
 
 #[test]
+fn dac_promotes_young_pages_and_demotes_old_ones() {
+    // 64 pages: young for 64 writes in the coldest region, for 32, 16, 8, 4 and 2 in the hotter.
+    let mut dac = Dac::new(64);
+    assert_eq!(queue(&dac, write(7, 0)), 5, "a page never written is old");
+    let climbed: Vec<u8> = (0..6)
+        .map(|_| {
+            observe(&mut dac, [(7, 0)]);
+            queue(&dac, write(7, 0))
+        })
+        .collect();
+    assert_eq!(climbed, [4, 3, 2, 1, 0, 0], "updated at once, again and again");
+    assert_eq!(queue(&dac, moved(7, 0)), 0, "moved, but young");
+    observe(&mut dac, (0..2).map(|n| (20 + n, 0)));
+    assert_eq!(queue(&dac, write(7, 0)), 0, "old in the hottest region: stays");
+    for (region, writes) in [(1, 0), (2, 2), (3, 4)] {
+        observe(&mut dac, (0..writes).map(|n| (20 + n, 0)));
+        assert_eq!(queue(&dac, moved(7, 0)), region, "old in region {}", region - 1);
+        dac.moved(&moved(7, 0));
+        // Its age counts from its last write, so a region with twice the time may take it as young.
+        assert_eq!(queue(&dac, write(7, 0)), region - 1);
+    }
+    assert_eq!(queue(&dac, moved(7, 0)), 3, "9 writes old, and 16 are young there");
+}
+
+#[test]
+fn warcip_goes_by_the_nearest_interval_and_follows_it() {
+    // 4,096 pages, so the centres begin at 2^1, 2^3, ... 2^11 writes.
+    let mut warcip = Warcip::new(4_096);
+    assert_eq!(queue(&warcip, write(0, 0)), 5, "never written: the longest");
+    observe(&mut warcip, [(0, 0), (1, 0), (2, 0)]);
+    // Pages 0, 1 and 2 were written 3, 2 and 1 writes ago: 3 is 1.58 octaves.
+    assert_eq!([0, 1, 2].map(|page| queue(&warcip, write(page, 0))), [0; 3]);
+    observe(&mut warcip, (0..5).map(|n| (100 + n, 0)));
+    assert_eq!(queue(&warcip, write(0, 0)), 1, "8 writes ago");
+    assert_eq!(queue(&warcip, moved(0, 0)), 1, "and so when it is moved");
+    assert_eq!(warcip.centres(), [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
+    // An interval of 4 writes is as far from both; the shorter takes it and moves by 1/256.
+    observe(&mut warcip, [(200, 0), (201, 0), (202, 0), (203, 0), (200, 0)]);
+    assert_eq!(warcip.centres()[0], 1.0 + 1.0 / 256.0);
+}
+
+#[test]
+fn warcip_splits_what_is_full_and_merges_what_is_empty() {
+    let mut warcip = Warcip::new(4_096);
+    // Nothing but two pages in turn: all intervals are 2, which is the first centre.
+    observe(&mut warcip, (0..4_095).map(|n| (n % 2, 0)));
+    let centres = warcip.centres();
+    // Clusters 1 and 2 are the emptiest and its neighbour; the first is split in two.
+    assert_eq!((centres[0], centres[1]), (0.5, 1.5));
+    assert_eq!(centres[2], 4.0, "two empty clusters meet in the middle");
+    assert_eq!(centres[3..], [7.0, 9.0, 11.0]);
+}
+
+#[test]
+fn midas_moves_pages_along_its_chain() {
+    let mut midas = Midas::new(64);
+    assert_eq!(queue(&midas, write(0, 0)), 1, "nothing is hot yet");
+    let chain = [0, 1, 2, 6, 7].map(|from| queue(&midas, moved(0, from)));
+    assert_eq!(chain, [2, 2, 3, 7, 7], "the last group keeps its pages");
+    // A window of 32 writes. Page 16 is sampled: it comes every fourth write, so 7 intervals of 4.
+    // Page 32, too: one interval of 25. Below 8 are 7 of 8: 7 x (1 - 8/64) = 6.1, and below 32 all
+    // 8 x (1 - 32/64) = 4.
+    let page = |n| match n {
+        _ if n % 4 == 0 => 16,
+        1 | 26 => 32,
+        _ => 1 + n % 7,
+    };
+    observe(&mut midas, (0..32).map(|n| (page(n), 0)));
+    assert_eq!(queue(&midas, write(16, 0)), 0, "4 writes ago");
+    observe(&mut midas, (0..3).map(|n| (40 + n, 0)));
+    assert_eq!(queue(&midas, write(16, 0)), 0, "7 writes ago");
+    observe(&mut midas, [(44, 0)]);
+    assert_eq!(queue(&midas, write(16, 0)), 1, "8 writes ago");
+}
+
+#[test]
 fn auto_stream_goes_by_application() {
     let of = |application| queue(&AutoStream, Write { application, ..write(1, 0) });
     assert_eq!([0, 1, 15, 16].map(of), [0, 1, 15, 0]);
     assert_eq!(queue(&AutoStream, moved(1, 3)), 3);
 }
 
+/// Writes 0 to 5 by the first reference: one page fills a block in each plane.
+fn doubling() -> Oracle {
+    Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), Reference::Doubling, 1, 4)
+}
+
 #[test]
 fn the_oracle_knows_when_pages_die() {
     // Writes 0 to 5. One page fills a block in each plane, so the queues span 1, 1, 2 and all other
     // writes.
-    let mut oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    let mut oracle = doubling();
     // Write 0 (page 0) is overwritten by write 2, write 1 (page 1) by 4, write 2 by 5, the others
     // never.
     let mut queues = Vec::new();
@@ -280,7 +361,7 @@ fn the_oracle_knows_when_pages_die() {
         observe(&mut oracle, [(page, 0)]);
     }
     assert_eq!(queues, [2, 2, 2, 3, 3, 3]);
-    let oracle = Oracle::new(Foresight::new(4, &[0, 1, 0, 2, 1, 0]), 1, 4);
+    let oracle = doubling();
     assert_eq!(queue(&oracle, moved(0, 0)), 0, "about to be overwritten");
     assert_eq!(queue(&oracle, moved(1, 0)), 1);
     assert_eq!(queue(&oracle, moved(2, 0)), 2);

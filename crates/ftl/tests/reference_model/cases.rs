@@ -83,9 +83,13 @@ fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64
     let policies = PlacementPolicy::ALL;
     config.placement.policy = policies[1 + (number / 2) as usize % (policies.len() - 1)];
     config.placement.moved = *MovedPages::ALL.choose(rng).expect("not empty");
-    // 32 frontiers for each tenant would take all the blocks that a run has time to fill.
-    let is_wide = config.placement.policy == PlacementPolicy::AutoStream && tenants > 1;
-    if is_wide && config.placement.moved == MovedPages::ByQueue {
+    // 12 or 32 frontiers for each tenant would take all the blocks that a run has time to fill.
+    let is_wide = match config.placement.policy {
+        PlacementPolicy::AutoStream => config.placement.moved == MovedPages::ByQueue,
+        PlacementPolicy::Dac | PlacementPolicy::Warcip => true,
+        _ => false,
+    };
+    if is_wide && tenants > 1 {
         config.placement.moved = MovedPages::WithHost;
     }
     config.placement.clusters = rng.random_range(2..9);

@@ -93,8 +93,18 @@ fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
 }
 
 fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
-    matches!(config.placement.policy, PlacementPolicy::Sepbit | PlacementPolicy::Lifespan)
-        .then_some("placement.policy is sepbit or lifespan, which place moved pages by themselves")
+    match config.placement.policy {
+        PlacementPolicy::Sepbit => {
+            Some("placement.policy is sepbit, which places moved pages by itself")
+        }
+        PlacementPolicy::Midas => {
+            Some("placement.policy is midas, which places moved pages by itself")
+        }
+        PlacementPolicy::Lifespan => {
+            Some("placement.policy is lifespan, which places moved pages by itself")
+        }
+        _ => None,
+    }
 }
 
 /// The write frontiers.

@@ -257,6 +257,13 @@ choice!(
         Haml = "haml" | "",
         /// Frontiers by the inferred time until a page's data are overwritten (SepBIT).
         Sepbit = "sepbit" | "",
+        /// Regions from hot to cold that pages climb when they are updated and fall when they are
+        /// moved (DAC).
+        Dac = "dac" | "",
+        /// Clusters of rewrite intervals that are split and merged (WARCIP).
+        Warcip = "warcip" | "",
+        /// A hot group, and a chain of groups that pages pass each time they are moved (MiDAS).
+        Midas = "midas" | "",
         /// Frontiers by the time until a page is overwritten, which a model expects that is trained
         /// while the drive runs.
         Lifespan = "lifespan" | "",
@@ -267,8 +274,8 @@ choice!(
     /// Which write frontiers take the pages that collection moves.
     MovedPages {
         /// Those that the placement policy names: one of their own for `none` and `auto-stream`,
-        /// four for `sepbit`, nine for `lifespan`, one for each frontier of host data for the
-        /// others.
+        /// four for `sepbit`, six for `midas`, nine for `lifespan`, one for each frontier of host
+        /// data for the others.
         Policy = "policy" | "",
         /// The frontiers of host data.
         WithHost = "with-host" | "",

@@ -7,6 +7,13 @@ use crate::units::Nanos;
 /// Most frontiers of host data that a plane may have.
 pub const MAX_FRONTIERS: u32 = 16;
 
+/// Regions of DAC, each with a frontier.
+pub const DAC_REGIONS: u32 = 6;
+/// Clusters of WARCIP, each with a frontier.
+pub const WARCIP_CLUSTERS: u32 = 6;
+/// Groups of MiDAS that moved pages pass, behind the hot group and the first group.
+pub const MIDAS_GROUPS: u32 = 6;
+
 /// Which write frontier (open block) of its plane a page goes to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
@@ -50,13 +57,16 @@ impl Placement {
         let host = match self.policy {
             PlacementPolicy::None => 1,
             PlacementPolicy::AutoStream => MAX_FRONTIERS,
-            PlacementPolicy::Hotis | PlacementPolicy::Sepbit => 2,
+            PlacementPolicy::Hotis | PlacementPolicy::Sepbit | PlacementPolicy::Midas => 2,
             PlacementPolicy::AsaFtl => 3,
             PlacementPolicy::Haml => self.clusters,
+            PlacementPolicy::Dac => DAC_REGIONS,
+            PlacementPolicy::Warcip => WARCIP_CLUSTERS,
             PlacementPolicy::Lifespan => 9,
         };
         let moved = match (self.moved, self.policy) {
             (_, PlacementPolicy::Sepbit) => 4,
+            (_, PlacementPolicy::Midas) => MIDAS_GROUPS,
             (_, PlacementPolicy::Lifespan) => 9,
             (MovedPages::WithHost, _) => 0,
             (MovedPages::Together, _)

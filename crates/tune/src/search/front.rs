@@ -1,8 +1,8 @@
 //! A search with several aims: it looks for drives of which none is better in everything.
 //!
 //! It begins as the default algorithm does, with sensitivity runs and with combinations of what
-//! helped each aim. Then each aim gets a Gaussian process of its own over all trials; the price of a
-//! drive is known without one. Candidates near the drives of the front and between them are
+//! helped each aim. Then each aim gets a Gaussian process of its own over all trials; the price of
+//! a drive is known without one. Candidates near the drives of the front and between them are
 //! predicted, and those race that would add most to the hypervolume if each aim turned out a
 //! standard deviation better than expected (SMS-EGO: Ponweiser, Wagner, Biermann, Vincze, PPSN
 //! 2008). Those run in full that add most on the prefix. Within a batch, a chosen drive counts as
@@ -110,9 +110,9 @@ pub(super) fn race(
     let reference = vec![REFERENCE; state.settings.aims.len()];
     let mut winners = Vec::new();
     while winners.len() < full.min(state.budget.affords(1.0)) {
-        let value = |index: usize| match &open[index].prefix_gains {
-            Some(gains) => Some((index, worth(gains, &front, &reference))),
-            None => None,
+        let value = |index: usize| {
+            let gains = open[index].prefix_gains.as_ref()?;
+            Some((index, worth(gains, &front, &reference)))
         };
         // Reversed, because `max_by` returns the last of equals, and the first is wanted.
         let values = (0..open.len()).rev().filter_map(value);

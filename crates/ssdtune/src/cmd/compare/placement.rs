@@ -48,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long)]
     one_address_space: bool,
 
-    /// Policies to compare: none, auto-stream, hotis, asa-ftl, haml, sepbit, lifespan, or oracle,
-    /// which knows the future.
+    /// Policies to compare: those of placement.policy, or oracle and oracle-order, which know the
+    /// future.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_values_t = Candidates::default().policies)]
     policy: Vec<String>,
@@ -93,6 +93,10 @@ pub(crate) struct Args {
     #[arg(value_parser = ["policy", "with-host", "together", "by-queue"])]
     moved: Vec<String>,
 
+    /// Cross the policies with victim policies: names of gc.policy, or rga-N for d-choices of N.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    victims: Vec<String>,
+
     /// Spare share of the raw capacity of a drive that is sized by its load. The default is that of
     /// Table III, 44 of 300 GB.
     #[arg(long, value_name = "SHARE", default_value_t = TABLE_III_SPARE)]
@@ -107,6 +111,10 @@ pub(crate) struct Args {
     /// Take the drive of Table III (300 GB raw) instead of one that is sized by its load.
     #[arg(long, conflicts_with_all = ["spare", "page_bytes"])]
     table_iii: bool,
+
+    /// Pages of a write buffer (LRU) in front of the drive; a page rewritten in it costs nothing.
+    #[arg(long, value_name = "PAGES", default_value_t = 0, conflicts_with = "response")]
+    write_buffer: u32,
 
     /// Read only the first N requests of each load.
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
@@ -151,29 +159,22 @@ impl Args {
             slices: self.slices.clone(),
             periods: self.periods.clone(),
             moved: self.moved.iter().filter_map(|name| MovedPages::from_name(name)).collect(),
+            victims: self.victims.clone(),
             without_wear_rules: self.without_wear_rules,
             with_log_scale: self.with_log_scale,
             without_interval: self.without_interval,
         };
-        let candidates =
-            candidates.list().map_err(|error| Failure::usage(anyhow!("--policy {error}")))?;
-        let planes_min = if self.response.is_some() { TIMED_PLANES } else { 1 };
-        let (spare, page_bytes) = (self.spare, self.page_bytes);
+        let candidates = candidates.list().map_err(|error| Failure::usage(anyhow!("--{error}")))?;
+        let sized = Sizing::asked(self.spare, self.page_bytes, self.response.is_some());
         Ok(Comparison {
             candidates,
-            drives: match self.table_iii {
-                true => DriveRule::TableIii,
-                false => DriveRule::Sized(Sizing { spare, page_bytes, planes_min }),
-            },
+            drives: if self.table_iii { DriveRule::TableIii } else { DriveRule::Sized(sized) },
             one_address_space: self.one_address_space,
+            write_buffer: self.write_buffer,
             timed_requests: self.response.unwrap_or(0) as usize,
         })
     }
 }
-
-/// Fewest planes of a drive whose requests are timed: a single plane would serve one write at a
-/// time.
-const TIMED_PLANES: u32 = 4;
 
 /// Compares and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
