@@ -22,6 +22,7 @@ use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rand_xoshiro::Xoshiro256Plus;
+use ssdtune_ftl::placement::ShapeTracker;
 use ssdtune_ftl::placement::clusters::{Points, lloyd, on_the_diagonal};
 use ssdtune_ftl::{Ftl, Places, TenantSpec};
 use ssdtune_model::config::PlacementPolicy;
@@ -65,6 +66,7 @@ fn pages(count: u64) -> Vec<u64> {
 
 /// Writes the pages in order. `start` is the time of the first write, in nanoseconds.
 fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
+    let mut shapes = ftl.looks_at_shapes().then(ShapeTracker::default);
     for (at, &page) in pages.iter().enumerate() {
         if let Some(&soon) = pages.get(at + AHEAD) {
             ftl.prefetch_directory(TENANT, Lpn(soon));
@@ -78,6 +80,11 @@ fn write(ftl: &mut Ftl, pages: &[u64], start: u64) {
             ftl.prefetch_old_page(entry);
         }
         ftl.set_write_context(Nanos(start + at as u64), 0);
+        if let Some(shapes) = &mut shapes {
+            let request = shapes.request(Nanos(start + at as u64), TENANT, page, 1, 16);
+            let shape = request.of_page(false, false, false, false);
+            ftl.expect_write(TENANT, Lpn(page), shape);
+        }
         ftl.warm_up().write_whole(TENANT, Lpn(page)).expect("room");
     }
 }
