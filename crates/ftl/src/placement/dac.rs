@@ -1,10 +1,11 @@
 //! DAC, dynamic data clustering (Chiang, Lee and Chang, "Using data clustering to improve cleaning
 //! performance for flash memory", 1999): regions from cold to hot that pages climb and fall.
 //!
-//! By the paper: each region has write frontiers of its own. A page that is updated while it is
-//! young in its region is promoted to the next hotter one, otherwise it stays. A page that is moved
-//! by cleaning after it has grown old in its region is demoted to the next colder one, otherwise it
-//! stays. A page begins in the coldest region.
+//! As the paper is described by later studies (it was not at hand): each region has write frontiers
+//! of its own. A page that is updated while it is young in its region is promoted to the next
+//! hotter one, otherwise it stays. A page that is moved by cleaning after it has grown old in its
+//! region is demoted to the next colder one, otherwise it stays. A page begins in the coldest
+//! region.
 //!
 //! Ours: six regions, as in later studies. Time counts host writes; a page is young in a region
 //! until as many writes have passed since it was written as the drive has logical pages, and half

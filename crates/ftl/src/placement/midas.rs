@@ -1,10 +1,11 @@
 //! The chain of groups of MiDAS (Oh and others, "MiDAS: minimizing write amplification in
 //! log-structured systems through adaptive group number and size configuration", FAST 2024).
 //!
-//! By the paper: host writes go to the first group, those of hot pages to a hot group before it. A
-//! page that has to be moved goes from its group to the next one, so a page's group tells how often
-//! it outlived its block; pages of the last group stay there. What is hot is decided by the
-//! distribution of update intervals, which is measured on a sample of the pages.
+//! As its abstract and later studies describe it (the paper was not at hand): host writes go to the
+//! first group, those of hot pages to a hot group before it. A page that has to be moved goes from
+//! its group to the next one, so a page's group tells how often it outlived its block; pages of the
+//! last group stay there. What is hot is decided by the distribution of update intervals, which is
+//! measured on a sample of the pages.
 //!
 //! Ours: six groups behind the first. A page is hot if the version that it overwrites lived for at
 //! most h writes. h is set every half a drive of writes, from the update intervals of one page in

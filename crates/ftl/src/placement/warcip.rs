@@ -1,20 +1,21 @@
 //! WARCIP (Yang, Pei and Yang, "WARCIP: write amplification reduction by clustering I/O pages",
 //! SYSTOR 2019): clusters of rewrite intervals that follow the workload.
 //!
-//! By the paper: a host write goes to the cluster whose centre is nearest to the page's rewrite
-//! interval, the writes since it was last written, and each cluster has a write frontier; the
-//! centre follows the intervals of its pages; a cluster that takes too many writes is split, and
-//! one that takes hardly any is merged with its neighbour, so that open blocks are spent where
-//! intervals are. A page that had to be moved counts as one of a longer interval.
+//! As its abstract and later studies describe it (the paper was not at hand): a host write goes to
+//! the cluster whose centre is nearest to the page's rewrite interval, the writes since it was last
+//! written, and each cluster has a write frontier; the centre follows the intervals of its pages; a
+//! cluster that takes too many writes is split, and one that takes hardly any is merged with its
+//! neighbour, so that open blocks are spent where intervals are. A page that had to be moved counts
+//! as one of a longer interval.
 //!
-//! Ours: distances are those of logarithms (in octaves), since intervals span six decades. A
-//! centre moves by 1/256 of the distance to each new interval. Every 4,096 writes the fullest
-//! cluster is split if it took more than twice its share, and the two nearest clusters, of which
-//! one is the emptiest, are merged for it. A page that was never written before goes to the cluster
-//! with the longest interval and does not move its centre. A moved page goes by its age, the
-//! interval so far, to one frontier for each cluster apart from host data. In the paper the next
-//! interval of a moved page is lengthened by a penalty; others gave moved pages one frontier
-//! (`placement.moved = "together"`), which moves more.
+//! Ours: distances are those of logarithms (in octaves), since intervals span six decades. A centre
+//! moves by 1/256 of the distance to each new interval. Every 4,096 writes the fullest cluster is
+//! split if it took more than twice its share, and the two nearest clusters, of which one is the
+//! emptiest, are merged for it. A page that was never written before goes to the cluster with the
+//! longest interval and does not move its centre. A moved page goes by its age, the interval so
+//! far, to one frontier for each cluster apart from host data. In the paper the next interval of a
+//! moved page is lengthened by a penalty; others gave moved pages one frontier (`placement.moved =
+//! "together"`), which moves more.
 //!
 //! Cost: 4 B a logical page; six comparisons a write.
 
