@@ -8,7 +8,8 @@
 //! neighbour, so that open blocks are spent where intervals are. A page that had to be moved counts
 //! as one of a longer interval.
 //!
-//! Ours: distances are those of logarithms (in octaves), since intervals span six decades. A centre
+//! Ours: distances are those of logarithms (in octaves; straight lines between powers of two, which
+//! every machine computes alike), since intervals span six decades. A centre
 //! moves by 1/256 of the distance to each new interval. Every 4,096 writes the fullest cluster is
 //! split if it took more than twice its share, and the two nearest clusters, of which one is the
 //! emptiest, are merged for it. A page that was never written before goes to the cluster with the
@@ -34,6 +35,12 @@ const RATE: f32 = 1.0 / 256.0;
 /// How far the halves of a split cluster lie from its centre, in octaves.
 const APART: f32 = 0.5;
 
+/// The binary logarithm of a number above 0, on a straight line between powers of two: exponent and
+/// fraction of a floating-point number, as they lie in it.
+fn octaves(number: u32) -> f32 {
+    (number as f32).to_bits() as f32 / (1 << 23) as f32 - 127.0
+}
+
 /// The policy and its clusters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Warcip {
@@ -50,7 +57,7 @@ pub(crate) struct Warcip {
 impl Warcip {
     pub fn new(pages: u64) -> Self {
         // Evenly spread over all octaves of the drive.
-        let octaves = (pages.max(2) as f32).log2();
+        let octaves = octaves(pages.clamp(2, u32::MAX.into()) as u32);
         let centre = |nth| octaves * (nth as f32 + 0.5) / CLUSTERS as f32;
         Self {
             written: Table::of(0, pages as usize),
@@ -74,7 +81,7 @@ impl Warcip {
     /// never written.
     fn interval(&self, page: LogicalPage) -> Option<f32> {
         let at = self.written[page];
-        (at > 0).then(|| (self.now.wrapping_sub(at).max(1) as f32).log2())
+        (at > 0).then(|| octaves(self.now.wrapping_sub(at).max(1)))
     }
 
     /// The cluster of an interval.
