@@ -121,6 +121,11 @@ pub(crate) trait Policy {
 
     /// Notes that all pages of a block of a queue have been moved.
     fn collected(&mut self, _: BlockAddr, _: Queue) {}
+
+    /// Heap memory of what the policy remembers, in bytes.
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// The policy of a drive. The order of the variants is part of the snapshot format.
@@ -441,17 +446,6 @@ impl Placer {
 
     /// Heap memory of what the policy remembers, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        match &self.policy {
-            ActivePolicy::None | ActivePolicy::AutoStream(_) => 0,
-            ActivePolicy::Hotis(policy) => policy.memory_bytes(),
-            ActivePolicy::AsaFtl(policy) => policy.memory_bytes(),
-            ActivePolicy::Haml(policy) => policy.memory_bytes(),
-            ActivePolicy::SepBit(policy) => policy.memory_bytes(),
-            ActivePolicy::Oracle(policy) => policy.memory_bytes(),
-            ActivePolicy::Dac(policy) => policy.memory_bytes(),
-            ActivePolicy::Warcip(policy) => policy.memory_bytes(),
-            ActivePolicy::Midas(policy) => policy.memory_bytes(),
-            ActivePolicy::Lifespan(policy) => policy.memory_bytes(),
-        }
+        with_policy!(&self.policy, policy => policy.memory_bytes(), 0)
     }
 }

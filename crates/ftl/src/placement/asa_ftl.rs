@@ -45,10 +45,6 @@ impl AsaFtl {
         Self { heat: Heat::new(pages), window_writes, left: window_writes, thresholds }
     }
 
-    pub fn memory_bytes(&self) -> u64 {
-        self.heat.memory_bytes()
-    }
-
     /// Ends a window: clusters a sample of the counters and sets the thresholds.
     #[cold]
     fn train(&mut self) {
@@ -116,5 +112,9 @@ impl Policy for AsaFtl {
         if self.left == 0 {
             self.train();
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heat.memory_bytes()
     }
 }

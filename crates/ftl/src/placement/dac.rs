@@ -41,11 +41,6 @@ impl Dac {
         Self { written, region, now: 1 }
     }
 
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        5 * self.written.len() as u64
-    }
-
     /// Whether a page is young in its region.
     fn is_young(&self, page: LogicalPage) -> bool {
         let hotter = COLDEST - self.region[page];
@@ -80,5 +75,9 @@ impl Policy for Dac {
 
     fn moved(&mut self, write: &Write) {
         self.region[write.page] = self.queue(write).0;
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        5 * self.written.len() as u64
     }
 }

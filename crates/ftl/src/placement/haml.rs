@@ -280,12 +280,6 @@ impl Haml {
         let cold = Queue(self.clusters - 1);
         Some(if *due == 1 { (cold, Pick::Least) } else { (Queue(0), Pick::Most) })
     }
-
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
-        (self.slices.len() * size_of::<Slice>() + training + self.due.len()) as u64
-    }
 }
 
 impl Policy for Haml {
@@ -306,5 +300,10 @@ impl Policy for Haml {
         slice.updates = slice.updates.saturating_add(1);
         slice.intervals += write.at - slice.last;
         slice.last = write.at;
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
+        (self.slices.len() * size_of::<Slice>() + training + self.due.len()) as u64
     }
 }

@@ -37,10 +37,6 @@ impl Hotis {
         let window_writes = (pages / WINDOWS).max(64);
         Self { heat: Heat::new(pages), window_writes, left: window_writes }
     }
-
-    pub fn memory_bytes(&self) -> u64 {
-        self.heat.memory_bytes()
-    }
 }
 
 impl Policy for Hotis {
@@ -65,5 +61,9 @@ impl Policy for Hotis {
             self.left = self.window_writes;
             self.heat.next_window();
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heat.memory_bytes()
     }
 }

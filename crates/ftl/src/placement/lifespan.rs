@@ -193,12 +193,6 @@ impl Lifespan {
             _ => self.look(of),
         }
     }
-
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let pages = self.pages.len() * size_of::<Past>();
-        pages as u64 + self.hazards.memory_bytes() + self.samples.memory_bytes()
-    }
 }
 
 impl Policy for Lifespan {
@@ -236,5 +230,10 @@ impl Policy for Lifespan {
     fn prefetch_page(&self, page: LogicalPage) {
         prefetch(&self.pages[page]);
         self.samples.prefetch(page);
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let pages = self.pages.len() * size_of::<Past>();
+        pages as u64 + self.hazards.memory_bytes() + self.samples.memory_bytes()
     }
 }

@@ -58,11 +58,6 @@ impl Midas {
         Self { written, now: 1, hot: 0, intervals: [0; 32], left }
     }
 
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        4 * self.written.len() as u64
-    }
-
     /// Host writes since a page was last written; the largest number if it never was.
     fn age(&self, page: LogicalPage) -> u32 {
         match self.written[page] {
@@ -117,5 +112,9 @@ impl Policy for Midas {
         if self.left == 0 {
             self.adapt();
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        4 * self.written.len() as u64
     }
 }

@@ -71,11 +71,6 @@ impl Oracle {
         };
         Self { foresight, now: 0, cuts, queues }
     }
-
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        4 * (self.foresight.deaths.len() + self.foresight.next.len()) as u64
-    }
 }
 
 impl Policy for Oracle {
@@ -94,5 +89,9 @@ impl Policy for Oracle {
             self.foresight.next[write.page] = death;
         }
         self.now += 1;
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        4 * (self.foresight.deaths.len() + self.foresight.next.len()) as u64
     }
 }

@@ -59,12 +59,6 @@ impl SepBit {
             at => self.now.wrapping_sub(at),
         }
     }
-
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let opened: usize = self.opened.iter().map(Table::capacity).sum();
-        4 * (self.written.len() + opened) as u64
-    }
 }
 
 impl Policy for SepBit {
@@ -112,5 +106,10 @@ impl Policy for SepBit {
             self.life = (self.lives / u64::from(SEGMENTS)) as u32;
             (self.lives, self.collected) = (0, 0);
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let opened: usize = self.opened.iter().map(Table::capacity).sum();
+        4 * (self.written.len() + opened) as u64
     }
 }

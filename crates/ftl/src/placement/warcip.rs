@@ -72,11 +72,6 @@ impl Warcip {
         self.centres
     }
 
-    /// Heap memory in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        4 * self.written.len() as u64
-    }
-
     /// The rewrite interval of a page that is written now, as a binary logarithm; `None` if it was
     /// never written.
     fn interval(&self, page: LogicalPage) -> Option<f32> {
@@ -138,5 +133,9 @@ impl Policy for Warcip {
         if self.now.is_multiple_of(PERIOD) {
             self.rebalance();
         }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        4 * self.written.len() as u64
     }
 }
