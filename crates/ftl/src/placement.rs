@@ -163,6 +163,14 @@ macro_rules! with_policy {
     };
 }
 
+/// Blocks of a plane that the pages which the host sees do not fill.
+fn spare_blocks(config: &DeviceConfig) -> u32 {
+    let geometry = config.allocation_geometry();
+    let visible = geometry.pages_per_plane() as f64 * (1.0 - config.mapping.overprovisioning);
+    let full = (visible / f64::from(geometry.pages_per_block)).ceil() as u32;
+    geometry.blocks_per_plane - full.min(geometry.blocks_per_plane)
+}
+
 /// The policy of a drive, and what it is told about the writes that follow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Placer {
@@ -204,8 +212,8 @@ impl Placer {
             PlacementPolicy::Warcip => ActivePolicy::Warcip(Box::new(Warcip::new(pages))),
             PlacementPolicy::Midas => ActivePolicy::Midas(Box::new(Midas::new(pages))),
             PlacementPolicy::Lifespan => {
-                let block = u64::from(config.allocation_geometry().pages_per_block);
-                ActivePolicy::Lifespan(Box::new(Lifespan::new(pages, block * planes as u64)))
+                let unit = u64::from(config.allocation_geometry().pages_per_block) * planes as u64;
+                ActivePolicy::Lifespan(Box::new(Lifespan::new(pages, unit, spare_blocks(config))))
             }
         };
         Self {
@@ -241,7 +249,7 @@ impl Placer {
         }
         Err(FtlError::TooFewSpare {
             policy: config.placement.policy.name(),
-            spare: blocks - ((visible / pages).ceil() as u32).min(blocks),
+            spare: spare_blocks(config),
             needed: needed + 1,
         })
     }

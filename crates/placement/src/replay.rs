@@ -380,6 +380,14 @@ mod tests {
     }
 
     #[test]
+    fn a_small_drive_is_not_filled_with_open_blocks() {
+        // 50 spare blocks, and as many pages written as the drive has: hardly anything is learned.
+        let [none, lifespan] =
+            ["none", "lifespan"].map(|policy| measure(policy, false).unwrap().write_amplification);
+        assert!(lifespan < 1.01 * none, "{lifespan} for {none}");
+    }
+
+    #[test]
     fn a_stopped_replay_has_no_figures() {
         // The flag is looked at every 65,536 pages, and here are fewer.
         assert!(measure("none", true).is_some());

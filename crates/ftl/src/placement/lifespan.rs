@@ -12,6 +12,10 @@
 //! tenant, and the time since the request before. The model is taught by a sample of the pages
 //! (`lifespan/sample`).
 //!
+//! Every open block takes spare room, which pays only where lives differ. So all frontiers together
+//! take a sixth of the spare blocks at most: on small drives there are fewer queues, and each spans
+//! more octaves.
+//!
 //! All arithmetic is in integers, so every machine places a page alike. Cost: 8 B a logical page,
 //! 136 KiB of weights and 24 B a sampled page.
 
@@ -33,10 +37,10 @@ use ssdtune_model::Table;
 
 /// Queues of host data by their expected life, and of moved pages by their age.
 const QUEUES: usize = 8;
+/// The share of the spare blocks that may stand open, as its inverse.
+const OPEN_SHARE: u32 = 6;
 /// The queue of pages that are written for the first time and expected to live long.
 const FRESH: Queue = Queue(QUEUES as u8);
-/// From this queue on a page's first write goes to [`FRESH`].
-const LONG: u8 = 6;
 /// The first queue of moved pages.
 const MOVED: u8 = QUEUES as u8 + 1;
 /// The queue of moved pages that were not written since the drive was filled.
@@ -94,11 +98,16 @@ pub(crate) struct Lifespan {
     longest: [u32; QUEUES - 1],
     /// The greatest age of each queue of moved pages but the last, in ticks.
     oldest: [u32; QUEUES - 1],
+    /// From this queue on a page's first write goes to [`FRESH`].
+    long: u8,
 }
 
 impl Lifespan {
-    /// For a number of logical pages, of which `unit` fill one block in each plane.
-    pub fn new(pages: u64, unit: u64) -> Self {
+    /// For a number of logical pages, of which `unit` fill one block in each plane. `spare` is the
+    /// number of spare blocks of a plane.
+    pub fn new(pages: u64, unit: u64, spare: u32) -> Self {
+        // Two queues at least, of host data and of moved pages, beside a further one each.
+        let queues = (spare / OPEN_SHARE / 2).saturating_sub(1).clamp(2, QUEUES as u32);
         let mut shift = 0;
         while (2 * pages) >> shift > LIFE_MAX {
             shift += 1;
@@ -111,8 +120,9 @@ impl Lifespan {
             _ => first_above(first + bin as u32 * step) as u32 - 1,
         };
         let unit = log2((unit >> shift).max(1)).min(last);
-        let width = (last + LOG2_ONE - unit) / (QUEUES as u32 - 1);
-        let upper = |queue: usize| unit + queue as u32 * width;
+        let width = (last + LOG2_ONE - unit) / (queues - 1);
+        // The last queue in use has no upper end.
+        let upper = |queue: usize| (queue as u32 + 1 < queues).then(|| unit + queue as u32 * width);
         let soonest = first - step / 2;
         Self {
             pages: Table::of(Past { life: NEVER, ..Past::default() }, pages as usize),
@@ -121,8 +131,13 @@ impl Lifespan {
             writes: 1 << shift,
             shift,
             next: None,
-            longest: std::array::from_fn(|queue| upper(queue).saturating_sub(soonest)),
-            oldest: std::array::from_fn(|queue| (first_above(upper(queue)) - 1) as u32),
+            longest: std::array::from_fn(|queue| {
+                upper(queue).map_or(u32::MAX, |upper| upper.saturating_sub(soonest))
+            }),
+            oldest: std::array::from_fn(|queue| {
+                upper(queue).map_or(u32::MAX, |upper| (first_above(upper) - 1) as u32)
+            }),
+            long: (3 * queues / 4) as u8,
         }
     }
 
@@ -180,7 +195,7 @@ impl Lifespan {
         let rows = self.rows(&of);
         let life = self.hazards.expected_life(&rows);
         let queue = self.longest.iter().map(|&longest| u8::from(life > longest)).sum();
-        let is_fresh = queue >= LONG && self.pages[of.page].written == 0;
+        let is_fresh = queue >= self.long && self.pages[of.page].written == 0;
         Outlook { of, rows, queue: if is_fresh { FRESH } else { Queue(queue) } }
     }
 
@@ -228,7 +243,10 @@ impl Policy for Lifespan {
 
     #[inline]
     fn prefetch_page(&self, page: LogicalPage) {
-        prefetch(&self.pages[page]);
+        // Both neighbours will be looked at, and the page shares a cache line with one of them.
+        let last = self.pages.len() as u64 - 1;
+        prefetch(&self.pages[LogicalPage(page.0.saturating_sub(1))]);
+        prefetch(&self.pages[LogicalPage((page.0 + 1).min(last))]);
         self.samples.prefetch(page);
     }
 

@@ -24,7 +24,7 @@ fn host(page: u64, shape: Shape) -> Write {
 /// Two kinds of writes in turn: small ones to 50 pages, so that each lives for 100 writes, and
 /// large ones that go round all others. Returns what becomes of each kind.
 fn taught(rounds: u64) -> (Lifespan, Write, Write) {
-    let mut policy = Lifespan::new(PAGES, 64);
+    let mut policy = Lifespan::new(PAGES, 64, SPARE);
     let (small, large) = (shape(1, 1), shape(64, 1_024));
     for round in 0..rounds {
         policy.observe(&host(round % 50, small));
@@ -33,13 +33,25 @@ fn taught(rounds: u64) -> (Lifespan, Write, Write) {
     (policy, host(rounds % 50, small), host(50 + rounds % (PAGES - 50), large))
 }
 
+/// Spare blocks of a plane, enough for every queue.
+const SPARE: u32 = 1_000;
+
+#[test]
+fn small_drives_have_fewer_queues() {
+    let queues = |spare| {
+        let policy = Lifespan::new(1 << 20, 64, spare);
+        1 + policy.longest.iter().filter(|&&longest| longest != u32::MAX).count()
+    };
+    assert_eq!([0, 47, 48, 54, 107, 108, 1_000].map(queues), [2, 2, 3, 3, 7, 8, 8]);
+}
+
 #[test]
 fn short_and_long_lives_are_told_apart() {
     let (policy, small, large) = taught(30_000);
     // From a block of 64 pages to four times the pages are 10.3 octaves, 1.47 a queue: 100 writes
     // are 0.6 octaves above a block, and all others outlive a round of 39,900 writes.
     assert_eq!(policy.queue(&small), Queue(1));
-    assert!(policy.queue(&large).0 >= LONG, "{:?}", policy.queue(&large));
+    assert!(policy.queue(&large).0 >= policy.long, "{:?}", policy.queue(&large));
     let Outlook { rows, .. } = policy.outlook(&small);
     let life = (4 << 16) + policy.hazards.expected_life(&rows);
     assert!(life.abs_diff(log2(100)) < LOG2_ONE, "{life}");
@@ -49,13 +61,13 @@ fn short_and_long_lives_are_told_apart() {
 fn the_shape_tells_pages_that_were_never_written() {
     let (policy, small, large) = taught(5_000);
     let short = policy.queue(&host(PAGES - 1, small.shape));
-    assert!(short.0 < LONG, "{short:?}");
+    assert!(short.0 < policy.long, "{short:?}");
     assert_eq!(policy.queue(&host(PAGES - 1, large.shape)), FRESH);
 }
 
 #[test]
 fn moved_pages_go_by_their_age() {
-    let mut policy = Lifespan::new(PAGES, 64);
+    let mut policy = Lifespan::new(PAGES, 64, SPARE);
     let moved = Write { cause: Cause::Move(Queue(0)), ..host(7, Shape::default()) };
     assert_eq!(policy.queue(&moved), MOVED_UNWRITTEN);
     policy.observe(&host(7, Shape::default()));
@@ -88,7 +100,7 @@ fn what_was_expected_is_what_is_asked_for() {
 /// Every machine does the same, whatever its floating point and its vectors.
 #[test]
 fn the_queues_of_a_long_run_stay_what_they_were() {
-    let mut policy = Lifespan::new(PAGES, 64);
+    let mut policy = Lifespan::new(PAGES, 64, SPARE);
     let (mut state, mut digest) = (1_u64, 0_u64);
     for _ in 0..60_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -103,7 +115,7 @@ fn the_queues_of_a_long_run_stay_what_they_were() {
 
 #[test]
 fn times_of_large_drives_fit() {
-    let policy = Lifespan { pages: Table::default(), ..Lifespan::new(64, 16) };
+    let policy = Lifespan { pages: Table::default(), ..Lifespan::new(64, 16, SPARE) };
     assert_eq!(policy.shift, 0);
     assert!(policy.oldest.is_sorted() && policy.longest.is_sorted());
     let state = policy.memory_bytes();
