@@ -3,7 +3,7 @@
 //! came.
 //!
 //! [`ShapeTracker`] is asked once for each write request and remembers where the last 32 ended.
-//! Cost: some nanoseconds a request, 300 B a drive. Only drives whose policy looks at shapes need it.
+//! Cost: some nanoseconds a request, 300 B a drive. Drives whose policy needs no shape have none.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{Nanos, TenantId};
