@@ -15,14 +15,13 @@ measurements of the target in full. ssdtune's search spends some of it on prefix
 nobody.
 """
 
-import argparse
 import json
 import math
 import subprocess
 import warnings
 from pathlib import Path
 
-from optimisers import REAL, interval
+from optimisers import REAL, command_line, interval
 
 OWN = ["bayes"]
 FOREIGN = ["random", "nsga2", "motpe"]
@@ -221,20 +220,8 @@ def differences(found, rivals, args, limit):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("run")
-    command.add_argument("ssdtune")
-    command.add_argument("out", type=Path)
-    command.add_argument("--seeds", default="1-10")
-    command.add_argument("--only", default=",".join(OWN + FOREIGN))
-    command.set_defaults(act=run)
-    command = commands.add_parser("show")
-    command.add_argument("out", type=Path)
-    command.set_defaults(act=show)
-    for command in commands.choices.values():
+    parser, commands = command_line(__doc__, OWN + FOREIGN, "1-10", run, show)
+    for command in commands:
         command.add_argument("--used", type=Path, metavar="FOLDER", help="the real traces")
         command.add_argument("--targets", help="only these of the targets")
         command.add_argument("--aim", default="latency,price,power", help="as of the search")

@@ -402,21 +402,27 @@ def spread(values):
     )
 
 
-def main():
+def command_line(description, names, seeds, run, show):
+    """A parser with the commands `run` and `show`, and both of them."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("run")
     command.add_argument("ssdtune")
     command.add_argument("out", type=Path)
-    command.add_argument("--seeds", default="1001-1010")
-    command.add_argument("--only", default=",".join(OWN + FOREIGN))
+    command.add_argument("--seeds", default=seeds)
+    command.add_argument("--only", default=",".join(names))
     command.set_defaults(act=run)
     command = commands.add_parser("show")
     command.add_argument("out", type=Path)
     command.set_defaults(act=show)
-    for command in commands.choices.values():
+    return parser, commands.choices.values()
+
+
+def main():
+    parser, commands = command_line(__doc__, OWN + FOREIGN, "1001-1010", run, show)
+    for command in commands:
         command.add_argument("--used", type=Path, metavar="FOLDER", help="real traces, used drives")
         command.add_argument("--space", default="autoblox", help="what may change")
         command.add_argument("--targets", help="only these of the targets")

@@ -50,7 +50,8 @@ impl Cuts {
         Self { span, spans: (0..).zip(deaths.chunks(span as usize)).map(cut).collect() }
     }
 
-    /// The queue of a page that some write finds with so many writes left to live.
+    /// The queue of a page at a time. `now` counts the writes so far, and `left` those that come
+    /// before the page is overwritten.
     pub fn queue(&self, now: u64, left: u64) -> u8 {
         let nth = ((now / self.span) as usize).min(self.spans.len().saturating_sub(1));
         self.spans.get(nth).map_or(0, |cuts| cuts.partition_point(|&cut| cut <= left)) as u8

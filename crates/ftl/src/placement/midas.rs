@@ -30,7 +30,7 @@ const HOT: Queue = Queue(0);
 const FIRST: Queue = Queue(1);
 /// The last group.
 const LAST: u8 = FIRST.0 + MIDAS_GROUPS as u8;
-/// One page in so many is sampled.
+/// Logical pages for each one whose update intervals are sampled.
 const SAMPLED: u64 = 16;
 /// Windows in the time of as many writes as there are logical pages.
 const WINDOWS: u64 = 2;
