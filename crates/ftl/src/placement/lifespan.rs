@@ -34,9 +34,10 @@ use log2::{LOG2_ONE, first_above, log2};
 use sample::Samples;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Table;
+use ssdtune_model::config::LIFESPAN_FRONTIERS;
 
 /// Queues of host data by their expected life, and of moved pages by their age.
-const QUEUES: usize = 8;
+const QUEUES: usize = LIFESPAN_FRONTIERS as usize - 1;
 /// The share of the spare blocks that may stand open, as its inverse.
 const OPEN_SHARE: u32 = 6;
 /// The queue of pages that are written for the first time and expected to live long.

@@ -13,6 +13,9 @@ pub const DAC_REGIONS: u32 = 6;
 pub const WARCIP_CLUSTERS: u32 = 6;
 /// Groups of MiDAS that moved pages pass, behind the hot group and the first group.
 pub const MIDAS_GROUPS: u32 = 6;
+/// Frontiers of lifespan for host data, and as many for moved pages: eight by life or age, and one
+/// for what has no history.
+pub const LIFESPAN_FRONTIERS: u32 = 9;
 
 /// Which write frontier (open block) of its plane a page goes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,12 +65,12 @@ impl Placement {
             PlacementPolicy::Haml => self.clusters,
             PlacementPolicy::Dac => DAC_REGIONS,
             PlacementPolicy::Warcip => WARCIP_CLUSTERS,
-            PlacementPolicy::Lifespan => 9,
+            PlacementPolicy::Lifespan => LIFESPAN_FRONTIERS,
         };
         let moved = match (self.moved, self.policy) {
             (_, PlacementPolicy::Sepbit) => 4,
             (_, PlacementPolicy::Midas) => MIDAS_GROUPS,
-            (_, PlacementPolicy::Lifespan) => 9,
+            (_, PlacementPolicy::Lifespan) => LIFESPAN_FRONTIERS,
             (MovedPages::WithHost, _) => 0,
             (MovedPages::Together, _)
             | (MovedPages::Policy, PlacementPolicy::None | PlacementPolicy::AutoStream) => 1,
