@@ -47,8 +47,8 @@ fn policies_are_measured_on_the_same_writes_and_threads_change_nothing() {
     let plots = directory.path().join("plots");
     let more = [
         "--json",
-        "--without-interval",
-        "--without-wear-rules",
+        "--haml",
+        "no-interval,no-wear-rules",
         "--plots",
         plots.to_str().unwrap(),
         "--force",
@@ -159,6 +159,51 @@ fn a_write_buffer_absorbs_pages_and_victims_are_crossed_apart() {
 }
 
 #[test]
+fn policies_are_compared_pair_by_pair_on_loads_that_have_settled() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let more = ["--policy", "none,haml,oracle", "--haml", "readings,equal-memory"];
+    let settled = [&more[..], &["--block-pages", "16", "--settle", "0.01", "--json"]].concat();
+    let json = output(&mut compare(&trace, &settled));
+    let document: Value = serde_json::from_str(&json).expect("one JSON document");
+    let cells = document["loads"][0]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 9, "none, haml seven times, oracle");
+    for cell in &cells[..8] {
+        let measured = &cell["measured"];
+        assert!(measured["passes"].as_u64() > Some(1), "{cell}");
+        assert!(measured["write_amplification_before"].as_f64() > Some(1.0), "{cell}");
+    }
+    assert!(cells[8]["not_applicable"].as_str().unwrap().contains("one replay only"));
+    // 12,000 pages of 4 B each: room for 1,297 slices of 37 B.
+    let memory = cells.iter().find(|cell| cell["policy"] == "haml, memory of asa-ftl").unwrap();
+    assert_eq!(memory["slices"], 1_297);
+    let paired = document["paired"].as_array().unwrap();
+    let first = &paired[0];
+    assert_eq!((&first["policy"], &first["beside"]), (&"haml".into(), &"none".into()));
+    assert_eq!((&first["loads"], &first["verdict"]), (&1.into(), &"undecided".into()));
+}
+
+#[test]
+fn a_drive_like_a_preset_is_timed() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let more = ["--policy", "none,haml", "--like", "samsung-850-pro", "--response", "2000"];
+    let text = output(&mut compare(&trace, &more));
+    for words in ["samsung-850-pro cut to the pages", "p99 response time, beside none"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let json = output(compare(&trace, &more).arg("--json"));
+    let document: Value = serde_json::from_str(&json).expect("one JSON document");
+    for cell in document["loads"][0]["cells"].as_array().unwrap() {
+        let response = &cell["response"];
+        assert_eq!(response["requests"], 2_000, "{cell}");
+        let number = |key: &str| response[key].as_f64().unwrap();
+        assert!(number("p50_ns") <= number("p99_ns") && number("p99_ns") <= number("p999_ns"));
+        assert!(number("nanojoules_per_byte") > 0.0 && number("terabytes_written") > 0.0);
+    }
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let small = directory.path().join("small.csv");
@@ -172,6 +217,10 @@ fn what_cannot_be_compared_is_refused() {
     wrong(&["--policy", "haml,lru"], 2, "--policy lru: must be one of none");
     wrong(&["--victims", "rga-0"], 2, "--victims rga-0: must be one of greedy");
     wrong(&["--write-buffer", "64", "--response", "9"], 2, "cannot be used with");
+    wrong(&["--haml", "no-slices"], 2, "--haml no-slices: must be one of no-wear-rules");
+    wrong(&["--beside", "lru"], 2, "--beside lru: must be one of none");
+    wrong(&["--like", "intel-751"], 2, "intel-751");
+    wrong(&["--like", "intel-750", "--spare", "0.2"], 2, "cannot be used with");
     wrong(&["--clusters", "17"], 2, "17");
     wrong(&["--periods", "0"], 2, "from 1 to");
     std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,R,0,16\n").unwrap();

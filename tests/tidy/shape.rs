@@ -25,7 +25,10 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("sim", &["model", "trace", "ftl", "output"]),
     ("experiment", &["model", "trace", "ftl", "sim", "estimate", "report", "output"]),
     ("mqsim", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
-    ("placement", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    (
+        "placement",
+        &["model", "trace", "ftl", "sim", "experiment", "estimate", "learn", "report", "output"],
+    ),
     (
         "keeper",
         &["model", "trace", "ftl", "sim", "experiment", "estimate", "learn", "report", "output"],

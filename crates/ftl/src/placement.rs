@@ -13,7 +13,7 @@
 //! | `AutoStream` | 16 | none | one |
 //! | `Hotis` | 2 | 4 B a region, 1 MiB at most | one for each queue |
 //! | `AsaFtl` | 3 | 4 B a region, 1 MiB at most | one for each queue |
-//! | `Haml` | 2 to 16 | 45 B a slice | one for each queue |
+//! | `Haml` | 2 to 16 | 37 B a slice | one for each queue |
 //! | `SepBit` | 2 | 4 B a logical page, 4 B a block | four, by the page's age |
 //! | `Dac` | 6 | 5 B a logical page | one for each queue |
 //! | `Warcip` | 6 | 4 B a logical page | one for each queue |
@@ -46,7 +46,7 @@ mod shape;
 mod tests;
 mod warcip;
 
-pub use haml::{Tables, Training, TrainingOptions, scaled};
+pub use haml::{Tables, Training, TrainingOptions, scaled, slices_in_memory_of_asa_ftl};
 pub use oracle::{Foresight, Reference};
 pub use shape::{RequestShape, Shape, ShapeTracker};
 
@@ -410,7 +410,11 @@ impl Placer {
 
     /// Whether the policy looks at the shapes of requests.
     pub fn looks_at_shapes(&self) -> bool {
-        matches!(self.policy, ActivePolicy::Lifespan(_))
+        match &self.policy {
+            ActivePolicy::Lifespan(_) => true,
+            ActivePolicy::Haml(haml) => haml.counts_requests(),
+            _ => false,
+        }
     }
 
     /// Says which page the host writes next, and what its request looks like from there.

@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         drives: DriveRule::Sized(Sizing::default()),
         one_address_space: false,
         write_buffer: 0,
+        settle: None,
         timed_requests: 0,
     };
     let load = comparison.load(&source)?;

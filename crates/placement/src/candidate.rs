@@ -1,8 +1,10 @@
 //! What is compared: placement policies, each with the settings it looks at.
 
 use crate::load::Load;
-use ssdtune_ftl::placement::Reference;
-use ssdtune_model::config::{GcPolicy, MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale};
+use ssdtune_ftl::placement::{Reference, slices_in_memory_of_asa_ftl};
+use ssdtune_model::config::{
+    GcPolicy, IntervalStart, MAX_FRONTIERS, MovedPages, PlacementPolicy, TableScale, UpdateUnit,
+};
 use ssdtune_model::{DeviceConfig, Nanos};
 
 /// Write frontiers of the reference whose queues double.
@@ -16,6 +18,9 @@ const REFERENCES: [(&str, Reference); 2] =
 pub(crate) const ORACLE: &str = "oracle";
 /// The name of the reference that places by the order of death.
 pub(crate) const ORACLE_ORDER: &str = "oracle-order";
+
+/// The names of further ways of haml.
+const WAYS: [&str; 5] = ["no-wear-rules", "log-scale", "no-interval", "equal-memory", "readings"];
 
 /// Which block collection takes: a `gc.policy`, and how many candidates d-choices draws.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +65,14 @@ pub struct Candidate {
     pub clusters: u32,
     /// Slices of the address space that haml keeps its tables for.
     pub slices: u32,
+    /// Whether haml has as many slices instead as fit the memory that asa-ftl takes.
+    pub equal_memory: bool,
     /// Trainings of haml in the time of the load.
     pub periods: f64,
+    /// What haml counts as an update.
+    pub count: UpdateUnit,
+    /// Since when haml counts intervals.
+    pub interval_since: IntervalStart,
     /// How haml scales its tables before clustering.
     pub scale: TableScale,
     /// Whether haml clusters by update interval too, not by update frequency alone.
@@ -92,7 +103,9 @@ impl Candidate {
             config.gc.policy = victims.policy;
             config.gc.choices = victims.choices;
         }
-        config.placement.slices = self.slices;
+        config.placement.slices = self.slices_for(load);
+        config.placement.count = self.count;
+        config.placement.interval_since = self.interval_since;
         config.placement.period = Nanos(period.clamp(1_000, 10_000_000_000_000_000));
         config.placement.scale = self.scale;
         config.placement.interval = self.interval;
@@ -100,10 +113,24 @@ impl Candidate {
         config
     }
 
-    /// Why the policy cannot do anything with this load, if so.
-    pub(crate) fn not_applicable(&self, load: &Load) -> Option<&'static str> {
-        let blind = self.policy == PlacementPolicy::AutoStream && load.applications < 2;
-        blind.then_some("one stream, and nobody knows who writes")
+    /// Slices that haml has for a load.
+    pub(crate) fn slices_for(&self, load: &Load) -> u32 {
+        match self.equal_memory {
+            true => slices_in_memory_of_asa_ftl(load.footprint_pages.into()),
+            false => self.slices,
+        }
+    }
+
+    /// Why the policy cannot do anything with this load, if so. `repeats`: whether the load is
+    /// replayed again and again.
+    pub(crate) fn not_applicable(&self, load: &Load, repeats: bool) -> Option<&'static str> {
+        if self.policy == PlacementPolicy::AutoStream && load.applications < 2 {
+            Some("one stream, and nobody knows who writes")
+        } else if self.reference.is_some() && repeats {
+            Some("a reference knows the future of one replay only")
+        } else {
+            None
+        }
     }
 }
 
@@ -123,12 +150,20 @@ pub struct Candidates {
     /// Names of victim policies ([`Victims`]). All candidates are also measured with each of them
     /// but `greedy`, which every drive has anyway.
     pub victims: Vec<String>,
-    /// Adds haml without its wear rules.
-    pub without_wear_rules: bool,
-    /// Adds haml with logarithmic tables.
-    pub with_log_scale: bool,
-    /// Adds haml that clusters by update frequency alone.
-    pub without_interval: bool,
+    /// Further ways of haml to add:
+    ///
+    /// - `no-wear-rules`: free blocks in order, and no exchange of worn blocks;
+    /// - `log-scale`: logarithmic tables;
+    /// - `no-interval`: clusters by update frequency alone;
+    /// - `equal-memory`: as many slices as fit the memory that `asa-ftl` takes;
+    /// - `readings`: counting pages or requests, with intervals since the slice's, the drive's or
+    ///   the page's last update.
+    pub ways: Vec<String>,
+    /// Labels of candidates that all others are compared with ([`Study::beside`]); `none` need not
+    /// be among the candidates.
+    ///
+    /// [`Study::beside`]: crate::Study::beside
+    pub beside: Vec<String>,
 }
 
 impl Default for Candidates {
@@ -142,9 +177,8 @@ impl Default for Candidates {
             periods: vec![28.0],
             moved: vec![MovedPages::Policy],
             victims: Vec::new(),
-            without_wear_rules: false,
-            with_log_scale: false,
-            without_interval: false,
+            ways: Vec::new(),
+            beside: vec!["none".to_owned()],
         }
     }
 }
@@ -199,7 +233,16 @@ impl Candidates {
                 }));
             }
         }
-        Ok(all)
+        let is_known =
+            |name: &&String| *name == "none" || all.iter().any(|one| one.label == **name);
+        match self.beside.iter().find(|name| !is_known(name)) {
+            Some(name) => Err(UnknownName {
+                of: "beside",
+                name: name.clone(),
+                legal: Self::names().collect(),
+            }),
+            None => Ok(all),
+        }
     }
 
     fn add(&self, name: &str, all: &mut Vec<Candidate>) -> Result<(), UnknownName> {
@@ -220,20 +263,22 @@ impl Candidates {
             moved: MovedPages::Policy,
             clusters: if reference.is_some() { DOUBLING_FRONTIERS } else { self.clusters[0] },
             slices: self.slices[0],
+            equal_memory: false,
             periods: self.periods[0],
+            count: UpdateUnit::Pages,
+            interval_since: IntervalStart::Slice,
             scale: TableScale::Linear,
             interval: true,
             wear_rules: reference.is_none(),
         };
         if plain.policy == PlacementPolicy::Haml && reference.is_none() {
-            self.add_haml(&plain, all);
-        } else {
-            all.push(plain);
+            return self.add_haml(&plain, all);
         }
+        all.push(plain);
         Ok(())
     }
 
-    fn add_haml(&self, plain: &Candidate, all: &mut Vec<Candidate>) {
+    fn add_haml(&self, plain: &Candidate, all: &mut Vec<Candidate>) -> Result<(), UnknownName> {
         let if_several = |count: usize, text: String| if count > 1 { text } else { String::new() };
         for &clusters in &self.clusters {
             for &slices in &self.slices {
@@ -251,14 +296,37 @@ impl Candidates {
         }
         let named =
             |what: &str| Candidate { label: format!("{}, {what}", plain.label), ..plain.clone() };
-        if self.without_wear_rules {
-            all.push(Candidate { wear_rules: false, ..named("no wear rules") });
+        for way in &self.ways {
+            match way.as_str() {
+                "no-wear-rules" => {
+                    all.push(Candidate { wear_rules: false, ..named("no wear rules") });
+                }
+                "log-scale" => {
+                    all.push(Candidate { scale: TableScale::Log, ..named("log scale") });
+                }
+                "no-interval" => all.push(Candidate { interval: false, ..named("no interval") }),
+                "equal-memory" => {
+                    all.push(Candidate { equal_memory: true, ..named("memory of asa-ftl") });
+                }
+                "readings" => add_readings(plain, all),
+                _ => {
+                    let (of, name, legal) = ("haml", way.clone(), WAYS.to_vec());
+                    return Err(UnknownName { of, name, legal });
+                }
+            }
         }
-        if self.with_log_scale {
-            all.push(Candidate { scale: TableScale::Log, ..named("log scale") });
-        }
-        if self.without_interval {
-            all.push(Candidate { interval: false, ..named("no interval") });
+        Ok(())
+    }
+}
+
+/// Adds haml by the other readings of its paper: what an update is, and since when intervals count.
+fn add_readings(plain: &Candidate, all: &mut Vec<Candidate>) {
+    for &count in UpdateUnit::ALL {
+        for &interval_since in IntervalStart::ALL {
+            if (count, interval_since) != (plain.count, plain.interval_since) {
+                let label = format!("{}, {count} since {interval_since}", plain.label);
+                all.push(Candidate { label, count, interval_since, ..plain.clone() });
+            }
         }
     }
 }
@@ -316,7 +384,7 @@ mod tests {
             policies: vec!["sepbit".into(), "haml".into()],
             clusters: vec![4, 6],
             slices: vec![640, 2_560],
-            without_interval: true,
+            ways: vec!["no-interval".into(), "readings".into()],
             moved: vec![MovedPages::Policy, MovedPages::WithHost],
             ..Candidates::default()
         };
@@ -327,10 +395,21 @@ mod tests {
             "haml K=6 640 slices",
             "haml K=6 2560 slices",
             "haml, no interval",
+            "haml, pages since drive",
+            "haml, pages since page",
+            "haml, requests since slice",
+            "haml, requests since drive",
+            "haml, requests since page",
         ];
         let moved = plain.map(|label| format!("{label}, moved with-host"));
         assert_eq!(labels(&candidates), [plain.map(str::to_owned), moved].concat());
         let list = candidates.list().unwrap();
         assert!(!list[5].interval && list[5].clusters == 4 && list[4].interval);
+        let wrong = Candidates { ways: vec!["no-slices".into()], ..candidates };
+        let error = wrong.list().unwrap_err().to_string();
+        assert!(error.starts_with("haml no-slices: must be one of no-wear-rules, "), "{error}");
+        let wrong = Candidates { beside: vec!["haml K=5".into()], ..Candidates::default() };
+        let error = wrong.list().unwrap_err().to_string();
+        assert!(error.starts_with("beside haml K=5: must be one of none, "), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::PlacementError;
 use crate::load::Load;
+use crate::scaled::scaled;
 use ssdtune_model::{DeviceConfig, presets};
 
 /// Spare share of the raw capacity in Table III: 44 GB of 300 GB.
@@ -11,6 +12,8 @@ pub const TABLE_III_PAGE_BYTES: u32 = 8_192;
 
 /// Most blocks of a plane: planes of real flash are not larger either.
 const PLANE_BLOCKS: u64 = 4_096;
+/// Most blocks of a plane where the pages of a block are given.
+const PLANE_BLOCKS_GIVEN: u64 = 1 << 16;
 /// Fewest blocks of a drive, as long as blocks have the smallest number of pages or more.
 const DRIVE_BLOCKS: u64 = 2_048;
 /// Pages of a block: as in Table III where the drive is large enough, and the fewest.
@@ -20,12 +23,15 @@ const BLOCK_PAGES: [u64; 2] = [256, 16];
 const LEAST_BLOCKS: u64 = 256;
 
 /// Which drive a load is served by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum DriveRule {
     /// The drive of Table III, 300 GB raw, whatever the load needs.
     TableIii,
     /// A drive that the load fills.
     Sized(Sizing),
+    /// A drive that the load fills and that works as this one: a part of its planes, cache and
+    /// bandwidths, with its times and its way of collecting.
+    Scaled(Box<DeviceConfig>),
 }
 
 /// How a drive is sized by its load.
@@ -35,6 +41,8 @@ pub struct Sizing {
     pub spare: f64,
     /// Bytes of a flash page.
     pub page_bytes: u32,
+    /// Pages of a block; if `None`, as many as leave a drive with blocks enough.
+    pub block_pages: Option<u32>,
     /// Fewest planes.
     pub planes_min: u32,
 }
@@ -42,16 +50,26 @@ pub struct Sizing {
 impl Default for Sizing {
     /// As Table III, with one plane or more.
     fn default() -> Self {
-        Self { spare: TABLE_III_SPARE, page_bytes: TABLE_III_PAGE_BYTES, planes_min: 1 }
+        Self::asked(TABLE_III_SPARE, TABLE_III_PAGE_BYTES, None, false)
     }
 }
 
 impl DriveRule {
+    /// The rule that was asked for: a drive like this one, that of Table III, or one of a size.
+    pub fn asked(like: Option<DeviceConfig>, table_iii: bool, sizing: Sizing) -> Self {
+        match like {
+            Some(device) => Self::Scaled(Box::new(device)),
+            None if table_iii => Self::TableIii,
+            None => Self::Sized(sizing),
+        }
+    }
+
     /// Bytes of a flash page of every drive.
     pub fn page_bytes(&self) -> u32 {
         match self {
             Self::TableIii => TABLE_III_PAGE_BYTES,
             Self::Sized(sizing) => sizing.page_bytes,
+            Self::Scaled(device) => device.geometry().page_bytes,
         }
     }
 
@@ -60,6 +78,11 @@ impl DriveRule {
         match self {
             Self::TableIii => "the drive of Table III".to_owned(),
             Self::Sized(sizing) => sizing.describe(),
+            Self::Scaled(device) => format!(
+                "{} cut to the pages that the load writes: the same share of spare capacity, times \
+                 and way of collecting, a part of its planes, cache and bandwidths",
+                device.name
+            ),
         }
     }
 
@@ -71,6 +94,7 @@ impl DriveRule {
         match self {
             Self::TableIii => table_iii(),
             Self::Sized(sizing) => sizing.drive(load),
+            Self::Scaled(device) => scaled(device, load),
         }
     }
 }
@@ -80,22 +104,35 @@ impl DriveRule {
 const TIMED_PLANES: u32 = 4;
 
 impl Sizing {
-    /// A sizing by its share of spare capacity and its pages, for a drive whose requests are timed
-    /// or not.
-    pub fn asked(spare: f64, page_bytes: u32, is_timed: bool) -> Self {
-        Self { spare, page_bytes, planes_min: if is_timed { TIMED_PLANES } else { 1 } }
+    /// A sizing by its share of spare capacity, its pages and its blocks, for a drive whose
+    /// requests are timed or not.
+    pub fn asked(spare: f64, page_bytes: u32, block_pages: Option<u32>, is_timed: bool) -> Self {
+        let planes_min = if is_timed { TIMED_PLANES } else { 1 };
+        Self { spare, page_bytes, block_pages, planes_min }
+    }
+
+    /// Most blocks of a plane. Every plane has frontiers of its own, so few large planes leave most
+    /// of the spare blocks to them.
+    fn plane_blocks(&self) -> u64 {
+        if self.block_pages.is_some() { PLANE_BLOCKS_GIVEN } else { PLANE_BLOCKS }
     }
 
     fn describe(&self) -> String {
+        let [most, fewest] = BLOCK_PAGES;
+        let blocks = match self.block_pages {
+            Some(pages) => format!("{pages} pages a block"),
+            None => format!(
+                "{most} pages a block, halved to {fewest} at least while the drive has fewer than \
+                 {DRIVE_BLOCKS} blocks"
+            ),
+        };
         format!(
             "visible capacity = pages the load writes, {:.2} % of the raw capacity spare; {} B \
-             pages; {} pages a block, halved to {} at least while the drive has fewer than \
-             {DRIVE_BLOCKS} blocks; planes of {PLANE_BLOCKS} blocks at most; greedy collection as \
-             late as the frontiers allow",
+             pages; {blocks}; planes of {} blocks at most; greedy collection as late as the \
+             frontiers allow",
             100.0 * self.spare,
             self.page_bytes,
-            BLOCK_PAGES[0],
-            BLOCK_PAGES[1],
+            self.plane_blocks(),
         )
     }
 
@@ -106,6 +143,7 @@ impl Sizing {
         while raw / pages < DRIVE_BLOCKS && pages > BLOCK_PAGES[1] {
             pages /= 2;
         }
+        pages = self.block_pages.map_or(pages, u64::from);
         let blocks = raw.div_ceil(pages);
         if blocks < LEAST_BLOCKS {
             return Err(PlacementError::TooFewBlocks {
@@ -117,7 +155,8 @@ impl Sizing {
                 least: LEAST_BLOCKS,
             });
         }
-        let planes = blocks.div_ceil(PLANE_BLOCKS).next_power_of_two().max(self.planes_min.into());
+        let planes =
+            blocks.div_ceil(self.plane_blocks()).next_power_of_two().max(self.planes_min.into());
         let channels = planes.min(8);
         let mut config = table_iii()?;
         config.name = format!("sized for {}", load.name);

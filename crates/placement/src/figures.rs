@@ -3,20 +3,11 @@
 use crate::study::{LoadResult, PolicyResult, Study};
 use ssdtune_report::{Axis, Bar, BarChart, Chart, Series, Svg};
 
-/// A chart and what its file is called.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// The file's name without an ending.
-    pub name: String,
-    /// The chart.
-    pub svg: Svg,
-}
-
-/// Everything of a study that can be drawn, with the figures of HAML-SSD it is like:
-/// `amplification` (Fig. 10), `erases` (Table VI) and `response` (Fig. 11, if requests were timed)
-/// relative to the first policy, `invalid` (Fig. 3), `intervals` (Fig. 4), and `clusters-LOAD`
-/// (Fig. 7) for each load.
-pub fn figures(study: &Study) -> Vec<Figure> {
+/// Everything of a study that can be drawn, each as the name and the text of a file, with the
+/// figures of HAML-SSD it is like: `amplification` (Fig. 10), `erases` (Table VI) and `response`
+/// (Fig. 11, if requests were timed) relative to the first policy, `invalid` (Fig. 3), `intervals`
+/// (Fig. 4), and `clusters-LOAD` (Fig. 7) for each load.
+pub fn figures(study: &Study) -> Vec<(String, String)> {
     let amplification = Axis::new("pages programmed for a page written");
     let amplification = bars(study, "Write amplification", amplification, &|policy, _| {
         Some(policy.measured.as_ref()?.write_amplification)
@@ -29,29 +20,26 @@ pub fn figures(study: &Study) -> Vec<Figure> {
         stacks(study, "Full blocks by their share of invalid pages", "blocks", FIFTHS, &invalid);
     let intervals =
         stacks(study, "Slices by their interval, T the longest", "slices", SPANS, &intervals);
-    let mut figures: Vec<Figure> = [
-        ("amplification", Some(amplification)),
-        ("erases", Some(erases)),
-        ("response", response),
-        ("invalid", Some(invalid)),
-        ("intervals", Some(intervals)),
-    ]
-    .into_iter()
-    .filter_map(|(name, svg)| Some(Figure { name: name.to_owned(), svg: svg? }))
-    .collect();
-    figures.extend(
-        study
-            .measured()
-            .map(|load| Figure { name: format!("clusters-{}", load.title()), svg: clusters(load) }),
-    );
-    figures
+    let charts = [Some(amplification), Some(erases), response, Some(invalid), Some(intervals)];
+    let named = NAMES.into_iter().zip(charts).filter_map(|(name, svg)| Some((file(name), svg?)));
+    let clusters = study.measured().map(|load| (clusters_file(&load.title()), clusters(load)));
+    named.chain(clusters).map(|(name, svg)| (name, svg.to_string())).collect()
 }
 
-/// The names of all figures that there can be of loads with these titles ([`crate::title`]).
+/// The names of the charts that a study has one of.
+const NAMES: [&str; 5] = ["amplification", "erases", "response", "invalid", "intervals"];
+
+/// The files of all figures that there can be of loads with these titles ([`crate::title`]).
 pub fn figure_names(titles: &[String]) -> Vec<String> {
-    let names = ["amplification", "erases", "response", "invalid", "intervals"];
-    let clusters = titles.iter().map(|title| format!("clusters-{title}"));
-    names.into_iter().map(str::to_owned).chain(clusters).collect()
+    NAMES.into_iter().map(file).chain(titles.iter().map(|title| clusters_file(title))).collect()
+}
+
+fn file(name: &str) -> String {
+    format!("{name}.svg")
+}
+
+fn clusters_file(title: &str) -> String {
+    file(&format!("clusters-{title}"))
 }
 
 /// A group of bars for each load, a bar for each policy. The value may be compared with the load's

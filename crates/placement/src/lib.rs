@@ -44,11 +44,12 @@
 //!     drives: DriveRule::Sized(Sizing::default()),
 //!     one_address_space: false,
 //!     write_buffer: 0,
+//!     settle: None,
 //!     timed_requests: 0,
 //! };
 //! let load = comparison.load(&source)?;
 //! let result = comparison.run(&load, &AtomicBool::new(false), &|_, _, _| {});
-//! let study = Study::of(&comparison.drives, vec![result], false);
+//! let study = Study::of(&comparison.drives, vec![result], false).beside(&["none".to_owned()]);
 //! let mean = |policy: &str| study.geometric_means[policy].write_amplification;
 //! assert!(mean("oracle") < mean("sepbit") && mean("sepbit") < mean("none"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,8 +68,10 @@ mod drive;
 mod error;
 mod figures;
 mod load;
+mod paired;
 mod replay;
 mod response;
+mod scaled;
 mod study;
 mod text;
 mod training;
@@ -77,12 +80,13 @@ mod unit;
 pub use candidate::{Candidate, Candidates, UnknownName, Victims};
 pub use drive::{DriveRule, Sizing, TABLE_III_PAGE_BYTES, TABLE_III_SPARE};
 pub use error::PlacementError;
-pub use figures::{Figure, figure_names, figures};
+pub use figures::{figure_names, figures};
 pub use load::{Buffered, HostRequest, Load, LoadOptions, TABLE_IV_VOLUMES, WriteRequest};
+pub use paired::{Paired, Verdict};
 pub use replay::{ReplayFigures, Watch, WearSpread, replay};
 pub use response::ResponseTimes;
 pub use study::title;
 pub use study::{Comparison, DriveShape, LoadResult, PolicyMean, PolicyResult, Progress, Study};
 pub use text::text;
-pub use training::{TrainingFigures, training_csv};
+pub use training::TrainingFigures;
 pub use unit::{UnitComparison, unit_text};

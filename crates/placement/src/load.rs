@@ -10,6 +10,7 @@ use ssdtune_ftl::placement::{RequestShape, Shape, ShapeTracker};
 use ssdtune_model::{Nanos, Sectors, TenantId};
 use ssdtune_trace::{Op, Request, note_held};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The volumes of HAML-SSD's Table IV, by the names of their bundled workload models.
 pub const TABLE_IV_VOLUMES: [&str; 13] = [
@@ -104,6 +105,13 @@ pub struct Load {
     pub timed: Vec<Request>,
     /// What is to be said of the file: lines that were skipped, times that jump back.
     pub warnings: Vec<String>,
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, writes, footprint_pages, .. } = self;
+        write!(f, "{name}: {} writes of {footprint_pages} pages", writes.len())
+    }
 }
 
 /// How a load is read.

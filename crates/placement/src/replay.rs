@@ -1,6 +1,7 @@
 //! Functional replay: the translation layer alone serves the writes of a load, without simulated
 //! time. The drive is filled once, the first half of the writes ages it, the second half is
-//! measured. Time is what the load says.
+//! measured. Time is what the load says. If asked, the load is replayed again and again until what
+//! is measured settles; the last pass counts.
 //!
 //! Policies do not learn from the fill, which is no part of the load. Cost: about 0.1 us for each
 //! page, with the drive's page table and blocks in memory.
@@ -25,6 +26,12 @@ const TENANT: TenantId = TenantId(0);
 pub struct ReplayFigures {
     /// Pages programmed for each page that the host wrote.
     pub write_amplification: f64,
+    /// The same of the half before, which nothing was measured on.
+    pub write_amplification_before: f64,
+    /// How often the load was replayed.
+    pub passes: u32,
+    /// Share of a plane's spare blocks that its write frontiers take.
+    pub spare_taken: f64,
     /// Pages programmed for each page that the host wrote into the write buffer, whether it left
     /// the buffer or not. `None` without a buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,13 +101,18 @@ pub struct Watch<'a> {
     pub progress: &'a dyn Fn(f64, u64),
 }
 
+/// Most passes of a load that is replayed until it settles.
+const PASSES_MAX: u32 = 12;
+
 /// Pages that are known before the next one is written, so that memory has time to bring what the
 /// translation layer will look at.
 const AHEAD: usize = 24;
 /// Pages between two looks at the stop flag.
 const STRIDE: u64 = 1 << 16;
 
-/// Serves a load with a policy; `None` if it was stopped.
+/// Serves a load with a policy; `None` if it was stopped. With `settle`, again and again, until the
+/// write amplification of the second half differs from that of the pass before by less than this
+/// share, 12 times at most.
 ///
 /// # Errors
 /// The drive cannot hold the load, or not with this policy's write frontiers.
@@ -108,6 +120,7 @@ pub fn replay(
     load: &Load,
     drive: &DeviceConfig,
     candidate: &Candidate,
+    settle: Option<f64>,
     watch: &Watch<'_>,
 ) -> Result<Option<ReplayFigures>, PlacementError> {
     let start = Instant::now();
@@ -121,21 +134,26 @@ pub fn replay(
     }
     let total = visible + load.pages(0..load.writes.len());
     let mut replay = Replay { ftl: &mut ftl, watch, done: 0, total, ahead: VecDeque::new() };
-    let Some(erases_before) = replay.run(load, candidate.reference)? else { return Ok(None) };
+    let Some(pass) = replay.run(load, candidate.reference, settle)? else { return Ok(None) };
     let counters = *ftl.counters();
     let host_pages = load.pages(load.half()..load.writes.len());
+    let blocks = f64::from(config.allocation_geometry().blocks_per_plane);
+    let frontiers = ftl.frontiers_per_plane();
     Ok(Some(ReplayFigures {
-        write_amplification: 1.0 + counters.moved_pages as f64 / host_pages as f64,
+        write_amplification: pass.second,
+        write_amplification_before: pass.first,
+        passes: pass.number,
+        spare_taken: frontiers as f64 / (blocks * config.mapping.overprovisioning),
         programs_per_host_page: load.buffered.map(|buffered| {
             (host_pages + counters.moved_pages) as f64 / buffered.measured_pages as f64
         }),
         host_pages,
         moved_pages: counters.moved_pages,
-        erases: erases(&ftl) - erases_before,
+        erases: erases(&ftl) - pass.erases_before,
         exchanges: counters.wear_collections,
         wear: WearSpread::of(&ftl.erase_histogram()),
         invalid_fifths: invalid_fifths(&mut ftl),
-        frontiers: ftl.frontiers_per_plane(),
+        frontiers,
         memory_bytes: ftl.placement_bytes(),
         learned: ftl.last_training().map(TrainingFigures::of),
         training: ftl.last_training().cloned(),
@@ -169,6 +187,15 @@ struct Ahead {
     shape: Shape,
 }
 
+/// A pass of a load: its number from 1, the write amplification of its halves, and the erases
+/// before the second one.
+struct Pass {
+    number: u32,
+    first: f64,
+    second: f64,
+    erases_before: u64,
+}
+
 /// A replay under way.
 struct Replay<'a> {
     ftl: &'a mut Ftl,
@@ -181,13 +208,14 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Fills the drive, replays both halves and counts anew between them. The erases before the
-    /// second half; `None` if stopped.
+    /// Fills the drive and replays the load, once or until it settles. The last pass; `None` if
+    /// stopped.
     fn run(
         &mut self,
         load: &Load,
         reference: Option<Reference>,
-    ) -> Result<Option<u64>, PlacementError> {
+        settle: Option<f64>,
+    ) -> Result<Option<Pass>, PlacementError> {
         let pages = self.ftl.tenant_pages(TENANT);
         let filled = self.fill(pages as u32)?;
         if let Some(reference) = reference {
@@ -195,13 +223,41 @@ impl Replay<'_> {
             let order: Vec<u32> = load.writes.iter().flat_map(written).collect();
             self.ftl.foresee(Foresight::new(pages, &order), reference);
         }
-        let (first, second) = load.writes.split_at(load.half());
-        if !filled || !self.serve(first)? {
+        if !filled {
             return Ok(None);
         }
+        let mut before: Option<Pass> = None;
+        loop {
+            let number = before.as_ref().map_or(1, |before| before.number + 1);
+            let Some(pass) = self.pass(load, number)? else { return Ok(None) };
+            let is_settled = settle.is_none_or(|share| {
+                let change = before.map(|before| (pass.second / before.second - 1.0).abs());
+                change.is_some_and(|change| change < share)
+            });
+            if is_settled || number == PASSES_MAX {
+                return Ok(Some(pass));
+            }
+            before = Some(pass);
+        }
+    }
+
+    /// Replays both halves and counts anew before each; `None` if stopped.
+    fn pass(&mut self, load: &Load, number: u32) -> Result<Option<Pass>, PlacementError> {
+        let (first, second) = load.writes.split_at(load.half());
+        let Some(first) = self.amplification(first)? else { return Ok(None) };
         let erases_before = erases(self.ftl);
+        let second = self.amplification(second)?;
+        Ok(second.map(|second| Pass { number, first, second, erases_before }))
+    }
+
+    /// The write amplification of some writes, 1 if there are none; `None` if stopped.
+    fn amplification(&mut self, requests: &[WriteRequest]) -> Result<Option<f64>, PlacementError> {
         self.ftl.reset_counters();
-        Ok(self.serve(second)?.then_some(erases_before))
+        if !self.serve(requests)? {
+            return Ok(None);
+        }
+        let pages: u64 = requests.iter().map(|request| u64::from(request.count)).sum();
+        Ok(Some(1.0 + self.ftl.counters().moved_pages as f64 / pages.max(1) as f64))
     }
 
     /// Writes all pages in order, of which the policy learns nothing; `false` if stopped.
@@ -271,7 +327,8 @@ impl Replay<'_> {
         written.map_err(PlacementError::OutOfSpace)?;
         self.done += 1;
         if self.done.is_multiple_of(STRIDE) {
-            (self.watch.progress)(self.done as f64 / self.total as f64, STRIDE);
+            let share = self.done as f64 / self.total as f64;
+            (self.watch.progress)(share.min(1.0), STRIDE);
             return Ok(!self.watch.stop.load(Ordering::Relaxed));
         }
         Ok(true)
@@ -324,7 +381,7 @@ mod tests {
         let candidates = Candidates { policies: vec![policy.to_owned()], ..Candidates::default() };
         let candidate = candidates.list().unwrap().remove(0);
         let watch = Watch { stop: &AtomicBool::new(false), progress: &|_, _| {} };
-        replay(load, &drive, &candidate, &watch).unwrap()
+        replay(load, &drive, &candidate, None, &watch).unwrap()
     }
 
     fn measure(policy: &str, stop: bool) -> Option<ReplayFigures> {
@@ -334,7 +391,7 @@ mod tests {
         let candidate = candidates.list().unwrap().remove(0);
         let stop = AtomicBool::new(stop);
         let watch = Watch { stop: &stop, progress: &|_, _| {} };
-        replay(&load, &drive, &candidate, &watch).unwrap()
+        replay(&load, &drive, &candidate, None, &watch).unwrap()
     }
 
     #[test]
@@ -388,6 +445,27 @@ mod tests {
     }
 
     #[test]
+    fn a_load_is_replayed_until_it_settles() {
+        let load = load();
+        let drive = DriveRule::Sized(Sizing::default()).drive(&load).unwrap();
+        let watch = Watch { stop: &AtomicBool::new(false), progress: &|_, _| {} };
+        let candidate = Candidates::default().list().unwrap().remove(0);
+        let run = |settle| replay(&load, &drive, &candidate, settle, &watch).unwrap().unwrap();
+        let once = run(None);
+        assert_eq!(once.passes, 1);
+        // The first half of the first pass writes into the spare blocks of a fresh drive.
+        assert!(once.write_amplification_before < once.write_amplification);
+        let settled = run(Some(0.01));
+        assert!(settled.passes > 1 && settled.passes <= PASSES_MAX, "{}", settled.passes);
+        assert!(settled.write_amplification_before > once.write_amplification_before);
+        assert_eq!(settled.host_pages, once.host_pages, "the last pass counts");
+        assert_eq!(run(Some(1e-12)).passes, PASSES_MAX);
+        // One frontier for host data, one for moved pages, one for translation pages.
+        let spare = f64::from(drive.flash.blocks_per_plane) * drive.mapping.overprovisioning;
+        assert!((once.spare_taken - once.frontiers as f64 / spare).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_stopped_replay_has_no_figures() {
         // The flag is looked at every 65,536 pages, and here are fewer.
         assert!(measure("none", true).is_some());
@@ -398,7 +476,7 @@ mod tests {
         let stop = AtomicBool::new(true);
         let told = std::cell::Cell::new(0);
         let watch = Watch { stop: &stop, progress: &|_, pages| told.set(told.get() + pages) };
-        assert!(replay(&load, &drive, &candidate, &watch).unwrap().is_none());
+        assert!(replay(&load, &drive, &candidate, None, &watch).unwrap().is_none());
         assert_eq!(told.get(), STRIDE);
     }
 

@@ -28,8 +28,19 @@ pub struct ResponseTimes {
     pub read_mean_ns: Option<f64>,
     /// Mean of the writes, in nanoseconds.
     pub write_mean_ns: Option<f64>,
+    /// Half of all took no longer, in nanoseconds.
+    pub p50_ns: u64,
     /// 99 % took no longer, in nanoseconds.
     pub p99_ns: u64,
+    /// 99.9 % took no longer, in nanoseconds.
+    pub p999_ns: u64,
+    /// Requests completed in a second, from the first arrival to the last completion.
+    pub requests_per_s: f64,
+    /// Energy of the drive in that time for each byte that the host read or wrote, in nanojoules.
+    pub nanojoules_per_byte: f64,
+    /// Bytes that the host can write like this until blocks reach their rated cycles, in units of
+    /// 10^12.
+    pub terabytes_written: Option<f64>,
     /// Pages programmed for each page that the timed requests wrote.
     pub write_amplification: f64,
 }
@@ -73,7 +84,12 @@ pub(crate) fn response_times(
         mean_ns: latency.mean,
         read_mean_ns: mean(&report.total.read),
         write_mean_ns: mean(&report.total.write),
+        p50_ns: latency.p50,
         p99_ns: latency.p99,
+        p999_ns: latency.p999,
+        requests_per_s: all.requests as f64 / report.time.seconds,
+        nanojoules_per_byte: 1e9 * report.energy.total_j / all.bytes.max(1) as f64,
+        terabytes_written: report.endurance.terabytes_written,
         write_amplification: report.write_amplification.total,
     }))
 }

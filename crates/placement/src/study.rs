@@ -5,8 +5,10 @@ use crate::candidate::{Candidate, ORACLE, ORACLE_ORDER};
 use crate::drive::DriveRule;
 use crate::error::PlacementError;
 use crate::load::{Buffered, Load, LoadOptions};
+use crate::paired::Paired;
 use crate::replay::{ReplayFigures, Watch, replay};
 use crate::response::{ResponseTimes, response_times};
+use crate::training::training_csv;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::RequestSource;
@@ -26,6 +28,9 @@ pub struct Comparison {
     pub one_address_space: bool,
     /// Pages of the write buffer in front of every drive; 0 for none.
     pub write_buffer: u32,
+    /// The change of write amplification from one pass of a load to the next, as a share, from
+    /// which it is replayed no more; `None` to replay it once.
+    pub settle: Option<f64>,
     /// How many requests of the second half are also timed, by the simulator; 0 for none.
     pub timed_requests: usize,
 }
@@ -59,17 +64,39 @@ impl Comparison {
                 let measure = |(number, candidate): (usize, &Candidate)| {
                     let tell = |done: f64, pages: u64| progress(number, done, pages);
                     let watch = Watch { stop, progress: &tell };
-                    let measured = PolicyResult::measure(load, &drive, candidate, &watch);
+                    let settle = self.settle;
+                    let measured = PolicyResult::measure(load, &drive, candidate, settle, &watch);
                     tell(1.0, 0);
                     measured
                 };
                 let candidates = self.candidates.par_iter().enumerate();
                 result.policies = candidates.map(measure).collect();
+                add_chosen(&mut result.policies);
             }
         }
         result
     }
 }
+
+/// A figure of a policy on a load.
+type Figure = fn(&PolicyResult) -> Option<f64>;
+
+/// The figures that policies are compared by, with their names.
+const PAIRED: [(&str, Figure); 10] = [
+    ("write_amplification", |policy| Some(policy.measured.as_ref()?.write_amplification)),
+    ("erases", |policy| {
+        let erases = policy.measured.as_ref()?.erases;
+        (erases > 0).then_some(erases as f64)
+    }),
+    ("mean_response_time", |policy| Some(policy.response.as_ref()?.mean_ns)),
+    ("median_response_time", |policy| Some(policy.response.as_ref()?.p50_ns as f64)),
+    ("p99_response_time", |policy| Some(policy.response.as_ref()?.p99_ns as f64)),
+    ("p99.9_response_time", |policy| Some(policy.response.as_ref()?.p999_ns as f64)),
+    ("requests_per_second", |policy| Some(policy.response.as_ref()?.requests_per_s)),
+    ("timed_write_amplification", |policy| Some(policy.response.as_ref()?.write_amplification)),
+    ("energy_per_byte", |policy| Some(policy.response.as_ref()?.nanojoules_per_byte)),
+    ("endurance", |policy| policy.response.as_ref()?.terabytes_written),
+];
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -84,6 +111,8 @@ pub struct Study {
     pub loads: Vec<LoadResult>,
     /// Means of each policy, by its label, over the loads that were measured.
     pub geometric_means: BTreeMap<String, PolicyMean>,
+    /// How much each policy differs from another one, over the loads that both were measured on.
+    pub paired: Vec<Paired>,
 }
 
 /// How a policy does on all loads together.
@@ -170,8 +199,31 @@ pub struct PolicyResult {
 impl Study {
     /// Puts the results of loads together.
     pub fn of(drives: &DriveRule, loads: Vec<LoadResult>, partial: bool) -> Self {
-        let geometric_means = means(&loads);
-        Self { schema: 1, partial, rule: drives.describe(), loads, geometric_means }
+        let (geometric_means, paired) = (means(&loads), Vec::new());
+        Self { schema: 1, partial, rule: drives.describe(), loads, geometric_means, paired }
+    }
+
+    /// Compares every policy with those of these labels, load by load.
+    #[must_use]
+    pub fn beside(mut self, labels: &[String]) -> Self {
+        let pairs = |&(name, figure): &(&'static str, Figure)| {
+            let compare = |beside: &String| self.differences(name, figure, beside);
+            labels.iter().flat_map(compare).collect::<Vec<_>>()
+        };
+        self.paired = PAIRED.iter().flat_map(pairs).collect();
+        self
+    }
+
+    /// How a figure of every other policy differs from that of one.
+    fn differences(&self, name: &'static str, figure: Figure, beside: &str) -> Vec<Paired> {
+        let others = self.labels().into_iter().filter(|&label| label != beside);
+        let difference = |label: &str| {
+            let pair = |load: &LoadResult| {
+                Some((figure(load.policy(label)?)?, figure(load.policy(beside)?)?))
+            };
+            Paired::of(name, label, beside, self.measured().filter_map(pair))
+        };
+        others.filter_map(difference).collect()
     }
 
     /// The loads that were measured.
@@ -264,14 +316,50 @@ impl LoadResult {
         title(&self.name)
     }
 
+    /// The seconds that each replay took, a line for each.
+    pub fn times(&self) -> impl Iterator<Item = String> {
+        self.policies.iter().filter_map(|policy| {
+            let seconds = policy.measured.as_ref()?.seconds;
+            Some(format!("{}: {seconds:.1} s", policy.policy))
+        })
+    }
+
+    /// The last training of the first candidate that was trained, as the name and text of a CSV
+    /// file.
+    pub fn table(&self) -> Option<(String, String)> {
+        Some((format!("{}.csv", self.title()), training_csv(self.training()?)))
+    }
+
     /// What the first candidate that was trained learned last.
     pub fn training(&self) -> Option<&ssdtune_ftl::placement::Training> {
         self.policies.iter().find_map(|policy| policy.measured.as_ref()?.training.as_ref())
     }
 
+    fn policy(&self, label: &str) -> Option<&PolicyResult> {
+        self.policies.iter().find(|policy| policy.policy == label)
+    }
+
     fn amplification(&self, label: &str) -> Option<f64> {
-        let policy = self.policies.iter().find(|policy| policy.policy == label)?;
-        policy.measured.as_ref().map(|measured| measured.write_amplification)
+        self.policy(label)?.measured.as_ref().map(|measured| measured.write_amplification)
+    }
+}
+
+/// If haml was measured with several numbers of clusters, adds it with the number that moved least
+/// in the half before the measured one; 1 stands for no policy. So a queue counts only if it wins
+/// more than its frontier costs, and the choice knows nothing of the half that judges it.
+fn add_chosen(policies: &mut Vec<PolicyResult>) {
+    let clusters = |policy: &PolicyResult| match policy.policy.strip_prefix("haml K=") {
+        Some(number) => number.parse().ok(),
+        None => (policy.policy == "none").then_some(1),
+    };
+    let before = |policy: &PolicyResult| Some(policy.measured.as_ref()?.write_amplification_before);
+    let numbered =
+        policies.iter().filter_map(|policy| Some((clusters(policy)?, before(policy)?, policy)));
+    let numbered: Vec<(u32, f64, &PolicyResult)> = numbered.collect();
+    let best = numbered.iter().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    if let Some(&(clusters, _, best)) = best.filter(|_| numbered.len() > 2) {
+        let policy = "haml, K chosen".to_owned();
+        policies.push(PolicyResult { policy, clusters, ..best.clone() });
     }
 }
 
@@ -292,21 +380,22 @@ impl PolicyResult {
         load: &Load,
         drive: &DeviceConfig,
         candidate: &Candidate,
+        settle: Option<f64>,
         watch: &Watch<'_>,
     ) -> Self {
         let mut result = Self {
             policy: candidate.label.clone(),
             victims: candidate.victims.as_ref().map(|victims| victims.name.clone()),
             clusters: candidate.clusters,
-            slices: candidate.slices,
+            slices: candidate.slices_for(load),
             periods: candidate.periods,
             measured: None,
             response: None,
-            not_applicable: candidate.not_applicable(load).map(str::to_owned),
+            not_applicable: candidate.not_applicable(load, settle.is_some()).map(str::to_owned),
             error: None,
         };
         if result.not_applicable.is_none()
-            && let Err(error) = result.fill(load, drive, candidate, watch)
+            && let Err(error) = result.fill(load, drive, candidate, settle, watch)
         {
             result.error = Some(error.with_causes());
         }
@@ -319,9 +408,10 @@ impl PolicyResult {
         load: &Load,
         drive: &DeviceConfig,
         candidate: &Candidate,
+        settle: Option<f64>,
         watch: &Watch<'_>,
     ) -> Result<(), PlacementError> {
-        self.measured = replay(load, drive, candidate, watch)?;
+        self.measured = replay(load, drive, candidate, settle, watch)?;
         if !load.timed.is_empty() && candidate.reference.is_none() {
             self.response = response_times(load, drive, candidate, watch.stop)?;
         }
@@ -336,6 +426,9 @@ mod tests {
     fn result(name: &str, amplifications: &[(&str, f64)]) -> LoadResult {
         let figures = |write_amplification| ReplayFigures {
             write_amplification,
+            write_amplification_before: write_amplification,
+            passes: 1,
+            spare_taken: 0.01,
             programs_per_host_page: None,
             host_pages: 1,
             moved_pages: 0,
@@ -392,6 +485,43 @@ mod tests {
         assert!(mean("sepbit").is_none(), "not measured on b");
         assert_eq!(study.measured().count(), 2);
         assert_eq!(study.labels(), ["none", "haml", "sepbit", "oracle"]);
+    }
+
+    #[test]
+    fn policies_are_compared_load_by_load() {
+        let loads = vec![
+            result("a", &[("none", 4.0), ("haml", 2.0), ("dac", 3.0)]),
+            result("b", &[("none", 2.0), ("haml", 1.0), ("dac", f64::NAN)]),
+        ];
+        let study = Study::of(&DriveRule::TableIii, loads, false).beside(&["none".to_owned()]);
+        // Nothing was erased or timed.
+        let figures: Vec<(&str, &str, usize)> = study
+            .paired
+            .iter()
+            .map(|paired| (paired.figure, paired.policy.as_str(), paired.loads))
+            .collect();
+        let amplification = "write_amplification";
+        assert_eq!(figures, [(amplification, "haml", 2), (amplification, "dac", 1)]);
+        assert!((study.paired[0].change_percent + 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_number_of_clusters_is_chosen_by_the_half_before() {
+        let cells = [("none", 2.0), ("haml K=2", 1.8), ("haml K=3", 1.7), ("sepbit", 1.5)];
+        let mut load = result("a", &cells);
+        // In the half before, two clusters were better than three.
+        load.policies[1].clusters = 2;
+        let before = [1.9, 1.5, 1.6, 1.2];
+        for (policy, before) in load.policies.iter_mut().zip(before) {
+            policy.measured.as_mut().unwrap().write_amplification_before = before;
+        }
+        add_chosen(&mut load.policies);
+        let chosen = load.policies.last().unwrap();
+        assert_eq!((chosen.policy.as_str(), chosen.clusters), ("haml, K chosen", 2));
+        assert_eq!(load.amplification("haml, K chosen"), Some(1.8));
+        load.policies.truncate(2);
+        add_chosen(&mut load.policies);
+        assert_eq!(load.policies.len(), 2, "one number is no choice");
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn text(study: &Study) -> Text {
         Some(format!("{least}..{most} ({:.2} +- {:.2})", wear.mean, wear.deviation))
     });
     text.table(wear).line("");
+    add_paired(&mut text, study);
     if study.has_response_times() {
         let responses = matrix("mean response time (us)", study, |policy| {
             Some(format!("{:.1}", policy.response.as_ref()?.mean_ns / 1e3))
@@ -47,6 +48,29 @@ pub fn text(study: &Study) -> Text {
     }
     add_gaps(&mut text, study);
     text
+}
+
+/// A table for each figure and each policy that others are compared with.
+fn add_paired(text: &mut Text, study: &Study) {
+    for same in study.paired.chunk_by(|a, b| (a.figure, &a.beside) == (b.figure, &b.beside)) {
+        let title = format!("{}, beside {}", same[0].figure.replace('_', " "), same[0].beside);
+        let mut table = Table::new([title.as_str(), "change", "95 % interval", "", "loads"]);
+        for one in same {
+            let change = format!("{:+.1} %", one.change_percent);
+            let interval = one.interval_percent;
+            let interval = interval.map(|[low, high]| format!("{low:+.1} to {high:+.1} %"));
+            let verdict = one.verdict.word().to_owned();
+            let loads = one.loads.to_string();
+            table.add_row([
+                one.policy.clone(),
+                change,
+                interval.unwrap_or("-".into()),
+                verdict,
+                loads,
+            ]);
+        }
+        text.table(table).line("");
+    }
 }
 
 /// Geometric means of write amplification by placement and by victims, if victims were crossed.

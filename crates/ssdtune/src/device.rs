@@ -10,7 +10,7 @@ use ssdtune_model::{Calibrated, CheckedConfig, Constraints};
 use std::path::Path;
 
 /// Flags that change a drive.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Overrides {
     /// Change a parameter, as in `gc.threshold=0.1`, `cache.capacity_bytes=64MiB` or
     /// `CMT_Capacity=4MiB`. May be given more than once.

@@ -10,8 +10,10 @@
 //!
 //! Where the paper leaves room:
 //! - The printed algorithm has one `T_starttime` for all slices, while the text defines the
-//!   interval between two updates of the same data. Here each slice has its own.
-//! - An update is a page written. The pages of one request are updated at the same time.
+//!   interval between two updates of the same data page. `placement.interval_since` has both, and
+//!   as its default the middle: each slice has its own start time.
+//! - An update is a page written; the pages of one request are updated at the same time. With
+//!   `placement.count = "requests"` a request updates each of its slices once.
 //! - Until the first training, all slices are cold.
 //! - A period without any write teaches nothing; the old classification stays.
 //! - After a training, the clusters are numbered by how far frequency exceeds interval at their
@@ -24,16 +26,17 @@
 //!   others. The rules for free blocks then send the cold pages to worn blocks and the hot ones to
 //!   fresh blocks.
 //!
-//! Cost: some 3 ns for a write; 46 B for each slice. A training is one
+//! Cost: some 3 ns for a write; 37 B for each slice. A training is one
 //! [`lloyd`].
 
 use super::clusters::{Point, Points, lloyd, on_the_diagonal};
+use super::heat::Heat;
 use super::{Policy, Queue, Write};
 use crate::block::Pick;
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::{Placement, TableScale};
+use ssdtune_model::config::{IntervalStart, Placement, TableScale, UpdateUnit};
 use ssdtune_model::{PlaneId, Table};
 
 /// Difference in erase counts from which blocks of hot and cold data are exchanged.
@@ -52,6 +55,33 @@ struct Slice {
     updates: u32,
     queue: Queue,
 }
+
+/// Bytes that HAML-SSD keeps for a slice: its table, and its part of the last training.
+const SLICE_BYTES: usize = size_of::<Slice>() + 13;
+
+/// How many slices HAML-SSD can keep in as much memory as `asa-ftl` takes for some logical pages;
+/// at least one.
+pub fn slices_in_memory_of_asa_ftl(pages: u64) -> u32 {
+    (Heat::bytes_for(pages) / SLICE_BYTES as u64).max(1) as u32
+}
+
+/// Which update an interval begins with, and when that was, in nanoseconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Since {
+    /// The slice's last one, which the slice knows.
+    Slice,
+    /// The drive's last one.
+    Drive { last: u64 },
+    /// The same page's last one.
+    Page {
+        last: Table<LogicalPage, u64>,
+        /// Intervals of each slice in this period.
+        gaps: Vec<u32>,
+    },
+}
+
+/// The time of a page that was never written.
+const NEVER: u64 = u64::MAX;
 
 /// The two tables at the end of a period. Both have one value for each slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +219,9 @@ pub(crate) struct Haml {
     #[serde(with = "ScaleName")]
     scale: TableScale,
     with_interval: bool,
+    since: Since,
+    /// Whether a request updates a slice once, whatever number of its pages.
+    by_request: bool,
     wear_rules: bool,
     /// For each plane, how many blocks are still to be exchanged: 2 for the cold and the hot one, 1
     /// for the hot one.
@@ -210,6 +243,15 @@ impl Haml {
             iterations: config.iterations,
             scale: config.scale,
             with_interval: config.interval,
+            since: match config.interval_since {
+                IntervalStart::Slice => Since::Slice,
+                IntervalStart::Drive => Since::Drive { last: 0 },
+                IntervalStart::Page => Since::Page {
+                    last: Table::of(NEVER, pages as usize),
+                    gaps: vec![0; cut.last as usize + 1],
+                },
+            },
+            by_request: config.count == UpdateUnit::Requests,
             wear_rules: config.wear_rules,
             due: Table::of(0, planes),
             last: None,
@@ -228,12 +270,16 @@ impl Haml {
     #[cold]
     fn train(&mut self, now: u64) {
         if self.slices.iter().any(|slice| slice.updates > 0) {
-            let average = |slice: &Slice| {
-                slice.intervals.checked_div(slice.updates.into()).unwrap_or(self.period)
+            let average = |(number, slice): (usize, &Slice)| {
+                let intervals = match &self.since {
+                    Since::Page { gaps, .. } => gaps[number],
+                    Since::Slice | Since::Drive { .. } => slice.updates,
+                };
+                slice.intervals.checked_div(intervals.into()).unwrap_or(self.period)
             };
             let tables = Tables {
                 updates: self.slices.iter().map(|slice| slice.updates).collect(),
-                interval_ns: self.slices.iter().map(average).collect(),
+                interval_ns: self.slices.iter().enumerate().map(average).collect(),
             };
             let options = TrainingOptions {
                 clusters: self.clusters.into(),
@@ -255,6 +301,22 @@ impl Haml {
         for slice in &mut self.slices {
             *slice = Slice { last: self.start, queue: slice.queue, ..Slice::default() };
         }
+        match &mut self.since {
+            Since::Slice => {}
+            Since::Drive { last } => *last = self.start,
+            Since::Page { gaps, .. } => gaps.fill(0),
+        }
+    }
+
+    /// Whether a write is the first page of its request in a slice.
+    fn begins_in_slice(&self, write: &Write, slice: usize) -> bool {
+        let before = write.page.0.checked_sub(1).map(|page| self.cut.of(LogicalPage(page)));
+        !write.shape.follows() || before != Some(slice)
+    }
+
+    /// Whether it counts requests, and so has to know where they begin.
+    pub fn counts_requests(&self) -> bool {
+        self.by_request
     }
 
     /// The last training, if there was one.
@@ -296,14 +358,33 @@ impl Policy for Haml {
     #[inline]
     fn observe(&mut self, write: &Write) {
         self.advance(write.at);
-        let slice = &mut self.slices[self.cut.of(write.page)];
-        slice.updates = slice.updates.saturating_add(1);
-        slice.intervals += write.at - slice.last;
+        let number = self.cut.of(write.page);
+        let counts = !self.by_request || self.begins_in_slice(write, number);
+        let slice = &mut self.slices[number];
+        slice.updates = slice.updates.saturating_add(counts.into());
+        match &mut self.since {
+            Since::Slice => slice.intervals += write.at - slice.last,
+            Since::Drive { last } => {
+                slice.intervals += write.at - *last;
+                *last = write.at;
+            }
+            Since::Page { last, gaps } => {
+                let before = std::mem::replace(&mut last[write.page], write.at);
+                if before != NEVER && before >= self.start {
+                    slice.intervals += write.at - before;
+                    gaps[number] = gaps[number].saturating_add(1);
+                }
+            }
+        }
         slice.last = write.at;
     }
 
     fn memory_bytes(&self) -> u64 {
         let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
-        (self.slices.len() * size_of::<Slice>() + training + self.due.len()) as u64
+        let since = match &self.since {
+            Since::Slice | Since::Drive { .. } => 0,
+            Since::Page { last, gaps } => 8 * last.len() + 4 * gaps.len(),
+        };
+        (self.slices.len() * size_of::<Slice>() + training + self.due.len() + since) as u64
     }
 }

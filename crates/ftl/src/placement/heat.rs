@@ -37,11 +37,22 @@ pub(crate) struct Heat {
 impl Heat {
     /// Counters for a number of logical pages.
     pub fn new(pages: u64) -> Self {
+        let (cells, shift) = Self::cells_for(pages);
+        Self { cells: vec![0; cells], shift, window: 0 }
+    }
+
+    /// Memory of the counters for a number of logical pages, in bytes.
+    pub fn bytes_for(pages: u64) -> u64 {
+        4 * Self::cells_for(pages).0 as u64
+    }
+
+    /// How many cells a number of logical pages has, and the logarithm of the pages of each.
+    fn cells_for(pages: u64) -> (usize, u32) {
         let mut shift = 0;
         while (pages >> shift) >= CELLS_MAX {
             shift += 1;
         }
-        Self { cells: vec![0; (pages >> shift) as usize + 1], shift, window: 0 }
+        ((pages >> shift) as usize + 1, shift)
     }
 
     /// Pages of a region.

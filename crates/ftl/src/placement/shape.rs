@@ -46,6 +46,12 @@ impl Shape {
         u32::from(self.0 & 0xff)
     }
 
+    /// Whether pages of the request come before this one.
+    #[inline]
+    pub(crate) fn follows(self) -> bool {
+        self.0 & 1 << 4 != 0
+    }
+
     /// The class of the run, 0 to 15.
     #[inline]
     pub(crate) fn run(self) -> u32 {

@@ -4,10 +4,10 @@ use super::clusters::{Points, lloyd, on_the_diagonal};
 use super::*;
 use crate::placement::asa_ftl::thresholds;
 use ssdtune_model::BlockId;
-use ssdtune_model::config::{MovedPages, Placement, TableScale};
+use ssdtune_model::config::{IntervalStart, MovedPages, Placement, TableScale, UpdateUnit};
 
-fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
-    let config = Placement {
+fn settings(slices: u32, clusters: u32, period: u64) -> Placement {
+    Placement {
         policy: PlacementPolicy::Haml,
         moved: MovedPages::Policy,
         clusters,
@@ -16,9 +16,14 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
         iterations: 10,
         scale: TableScale::Linear,
         interval: true,
+        count: UpdateUnit::Pages,
+        interval_since: IntervalStart::Slice,
         wear_rules: true,
-    };
-    Haml::new(&config, pages, 1)
+    }
+}
+
+fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
+    Haml::new(&settings(slices, clusters, period), pages, 1)
 }
 
 fn write(page: u64, at: u64) -> Write {
@@ -75,6 +80,38 @@ fn algorithm_1_on_a_table_made_by_hand() {
     assert_eq!((training.number, training.tables.updates.as_slice()), (2, &[0, 0, 0, 2][..]));
     assert_eq!(training.tables.interval_ns, [1_000, 1_000, 1_000, 200]);
     assert_eq!(training.clusters, [1, 1, 1, 0]);
+}
+
+#[test]
+fn the_readings_of_algorithm_1_on_a_table_made_by_hand() {
+    // Three slices of ten pages; a period of 1,000. A request of pages 8 to 11 at 100, of page 9 at
+    // 300 and 700, of page 11 at 900. Slice 2 is never updated.
+    let writes = [(8, 100), (9, 100), (10, 100), (11, 100), (9, 300), (9, 700), (11, 900)];
+    let tables = |since, count| {
+        let config = Placement { interval_since: since, count, ..settings(3, 2, 1_000) };
+        let mut haml = Haml::new(&config, 30, 1);
+        let shapes = RequestShape::default();
+        for (number, (page, at)) in writes.into_iter().enumerate() {
+            let (before, after) = ((1..4).contains(&number), number < 3);
+            let shape = shapes.of_page(before, after, false, false);
+            haml.observe(&Write { shape, ..write(page, at) });
+        }
+        observe(&mut haml, [(29, 1_000)]);
+        let tables = haml.last_training().expect("trained").tables.clone();
+        (tables.updates, tables.interval_ns)
+    };
+    use IntervalStart::{Drive, Page, Slice};
+    use UpdateUnit::{Pages, Requests};
+    let pages = vec![4, 3, 0];
+    // From the start of the period: 100, 0, 200, 400 in slice 0, 100, 0, 800 in slice 1.
+    assert_eq!(tables(Slice, Pages), (pages.clone(), vec![175, 300, 1_000]));
+    // Since the request before, whichever slice: 100, 0, 200, 400; 0, 0, 200.
+    assert_eq!(tables(Drive, Pages), (pages.clone(), vec![175, 66, 1_000]));
+    // Page 9 is written again after 200 and 400, page 11 after 800.
+    assert_eq!(tables(Page, Pages), (pages, vec![300, 800, 1_000]));
+    // The request at 100 counts once in each of its slices.
+    assert_eq!(tables(Slice, Requests), (vec![3, 2, 0], vec![233, 450, 1_000]));
+    assert_eq!(tables(Page, Requests), (vec![3, 2, 0], vec![300, 800, 1_000]));
 }
 
 #[test]

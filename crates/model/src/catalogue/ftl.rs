@@ -3,8 +3,8 @@
 use super::Candidates::{Fixed, Ints, Reals, Steps};
 use super::{Group, Section, Since, Unit, Value, only, row};
 use crate::config::{
-    Allocation, DeviceConfig, GcPolicy, GcUnit, MovedPages, PlacementPolicy, PlaneOrder, Sharing,
-    TableScale,
+    Allocation, DeviceConfig, GcPolicy, GcUnit, IntervalStart, MovedPages, PlacementPolicy,
+    PlaneOrder, Sharing, TableScale, UpdateUnit,
 };
 
 const MIB: u64 = 1 << 20;
@@ -92,6 +92,11 @@ fn needs_haml(config: &DeviceConfig) -> Option<&'static str> {
     (config.placement.policy != PlacementPolicy::Haml).then_some("placement.policy is not haml")
 }
 
+fn needs_interval(config: &DeviceConfig) -> Option<&'static str> {
+    let ignored = (!config.placement.interval).then_some("placement.interval is false");
+    needs_haml(config).or(ignored)
+}
+
 fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
     match config.placement.policy {
         PlacementPolicy::Sepbit => {
@@ -152,6 +157,19 @@ pub(super) const PLACEMENT: Section = Section {
             .unless(needs_haml)
             .since(Since::Placement)
             .says("Cluster by update interval as well as by update frequency."),
+        row!("placement.count", placement.count)
+            .names(UpdateUnit::NAMES)
+            .unless(needs_haml)
+            .since(Since::RealDrives)
+            .says("What counts as an update of a slice: a page, or a request."),
+        row!("placement.interval_since", placement.interval_since)
+            .names(IntervalStart::NAMES)
+            .unless(needs_interval)
+            .since(Since::RealDrives)
+            .says(
+                "Which update an interval begins with: the slice's last one, the drive's last one \
+                 (Algorithm 1 as printed), or the same page's last one (8 B a page).",
+            ),
         row!("placement.wear_rules", placement.wear_rules)
             .unless(needs_haml)
             .since(Since::Placement)

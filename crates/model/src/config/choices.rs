@@ -287,6 +287,28 @@ choice!(
 );
 
 choice!(
+    /// What HAML-SSD counts as an update of a slice.
+    UpdateUnit {
+        /// A page that is written.
+        Pages = "pages" | "",
+        /// A request that writes to the slice, whatever number of its pages.
+        Requests = "requests" | "",
+    }
+);
+
+choice!(
+    /// Since when HAML-SSD counts the interval that an update ends.
+    IntervalStart {
+        /// The update of the slice before it, or the start of the period.
+        Slice = "slice" | "",
+        /// The update of any slice before it: the one start time of Algorithm 1 as printed.
+        Drive = "drive" | "",
+        /// The update of the same page before it. The first one in a period ends no interval.
+        Page = "page" | "",
+    }
+);
+
+choice!(
     /// How HAML-SSD turns the counts in its tables into coordinates for k-means.
     TableScale {
         /// In proportion to the largest count, as the paper does.

@@ -1,7 +1,7 @@
 //! How pages are separated by their expected lifetime: which write frontier of its plane a page
 //! goes to.
 
-use super::{MovedPages, PlacementPolicy, TableScale};
+use super::{IntervalStart, MovedPages, PlacementPolicy, TableScale, UpdateUnit};
 use crate::units::Nanos;
 
 /// Most frontiers of host data that a plane may have.
@@ -36,6 +36,10 @@ pub struct Placement {
     pub scale: TableScale,
     /// Whether HAML-SSD clusters by update interval as well as by update frequency.
     pub interval: bool,
+    /// What HAML-SSD counts as an update of a slice.
+    pub count: UpdateUnit,
+    /// Since when HAML-SSD counts the interval that an update ends.
+    pub interval_since: IntervalStart,
     /// Whether HAML-SSD chooses free blocks by wear, and exchanges hot and cold data.
     pub wear_rules: bool,
 }
@@ -52,7 +56,12 @@ pub struct Frontiers {
 impl Placement {
     /// Whether the policy looks at the shapes of requests.
     pub const fn looks_at_shapes(&self) -> bool {
-        matches!(self.policy, PlacementPolicy::Lifespan)
+        let counts_requests = matches!(self.count, UpdateUnit::Requests);
+        match self.policy {
+            PlacementPolicy::Lifespan => true,
+            PlacementPolicy::Haml => counts_requests,
+            _ => false,
+        }
     }
 
     /// The frontiers that the policy needs.
@@ -92,6 +101,8 @@ impl Default for Placement {
             iterations: 10,
             scale: TableScale::Linear,
             interval: true,
+            count: UpdateUnit::Pages,
+            interval_since: IntervalStart::Slice,
             wear_rules: true,
         }
     }

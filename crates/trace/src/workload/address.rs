@@ -61,9 +61,9 @@ pub(crate) struct Place {
     alignment: u64,
     cells: u64,
     cell: u64,
-    /// The permutation of the cells; `None` if all cells are equally likely, so that none is
-    /// needed.
-    scramble: Option<Scramble>,
+    /// Where cells lie by their rank; `None` if all cells are equally likely, so that their order
+    /// does not matter.
+    spread: Option<Spread>,
     /// Whether a draw must choose between repeats, runs, strides and new places.
     decides: bool,
     picker: Picker,
@@ -73,6 +73,37 @@ pub(crate) struct Place {
     recent: Option<(u64, u32, RecentOf)>,
     cursors: Vec<Cursor>,
     chain: Chain,
+}
+
+/// Where the cells of a region lie by their rank in heat: in neighbourhoods of successive ranks,
+/// which are scattered by a permutation.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    scramble: Scramble,
+    /// Cells of a neighbourhood.
+    near: u64,
+    /// Ranks in whole neighbourhoods. The few cells after them stay at the end of the region.
+    whole: u64,
+}
+
+impl Spread {
+    fn new(cells: u64, access: &Access, key: &mut Pcg64) -> Self {
+        let near = (access.neighbourhood.0 / access.cell.0).clamp(1, cells);
+        let count = cells / near;
+        Self { scramble: Scramble::new(count, key), near, whole: count * near }
+    }
+
+    /// The cell of a rank.
+    #[inline]
+    fn cell(&self, rank: u64) -> u64 {
+        if self.near == 1 {
+            self.scramble.permute(rank)
+        } else if rank < self.whole {
+            self.scramble.permute(rank / self.near) * self.near + rank % self.near
+        } else {
+            rank
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -213,7 +244,7 @@ impl Place {
             alignment: access.alignment.0 / SECTOR_BYTES,
             cells,
             cell: access.cell.0 / SECTOR_BYTES,
-            scramble: (!uniform).then(|| Scramble::new(cells, key)),
+            spread: (!uniform).then(|| Spread::new(cells, access, key)),
             decides: access.recent.is_some() || chain.start_stride != 0,
             picker,
             turn: Turn { per_draw: (drift / 1e6 * TURN_ONE) as u64, position: 0 },
@@ -298,7 +329,7 @@ impl Place {
             let next = self.walked + u64::from(walks);
             self.walked = select_unpredictable(next == self.cells, 0, next);
         }
-        self.scramble.map_or(rank, |scramble| scramble.permute(rank)) * self.cell
+        self.spread.map_or(rank, |spread| spread.cell(rank)) * self.cell
     }
 
     /// The rank after the rotation of the ranking so far.

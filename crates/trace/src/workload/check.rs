@@ -312,6 +312,10 @@ impl Faults {
         self.demand(cell > 0 && cell.is_multiple_of(align), format!("{key}cell"), || {
             format!("{cell} is not a positive multiple of the alignment {align}")
         });
+        let near = access.neighbourhood.0;
+        self.demand(near.is_multiple_of(cell.max(1)), format!("{key}neighbourhood"), || {
+            format!("{near} is not a multiple of the cell {cell}")
+        });
         let region = access.working_set.0;
         let least = access.largest().0.max(cell);
         self.demand(region >= least, format!("{key}working_set"), || {

@@ -210,6 +210,7 @@ fn build_access(
         working_set: Bytes(cells * seen.cell.0),
         alignment: seen.alignment,
         cell: seen.cell,
+        neighbourhood: Bytes(0),
         skew: if theta > 0.0 { Skew::Zipf { theta, drift: 0.0 } } else { Skew::Uniform },
         // Reuse that repeats do not explain comes from skew, the rest goes to new space.
         walk_share: if theta > 0.0 { seen.fresh_share } else { 1.0 },

@@ -130,6 +130,10 @@ pub struct Access {
     pub alignment: Bytes,
     /// The unit of skew. A draw chooses a cell, and the request starts at its beginning.
     pub cell: Bytes,
+    /// Cells of like heat lie side by side in ranges of this size, which are scattered over the
+    /// region. 0: every cell lies by itself.
+    #[serde(default)]
+    pub neighbourhood: Bytes,
     /// How the draws spread over the cells.
     pub skew: Skew,
     /// The share of new places that walk through the cells in a random order, each cell once in a
@@ -246,12 +250,17 @@ pub struct Variant {
     /// The factor on the shares of walks, which stay at most 1. More walking means more new space
     /// and less overwriting.
     pub walk: f64,
+    /// The neighbourhood of all skewed accesses, if it is another one.
+    #[serde(default)]
+    pub neighbourhood: Option<Bytes>,
 }
 
 impl Variant {
     /// A variant that changes nothing.
     pub fn named(name: &str) -> Self {
-        Self { name: name.into(), working_set: 1.0, rate: 1.0, skew: 1.0, recent: 1.0, walk: 1.0 }
+        let name = name.into();
+        let (working_set, rate, skew, recent, walk) = (1.0, 1.0, 1.0, 1.0, 1.0);
+        Self { name, working_set, rate, skew, recent, walk, neighbourhood: None }
     }
 }
 

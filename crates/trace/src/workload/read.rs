@@ -67,7 +67,8 @@ fn read_variant(table: &mut Table<'_, '_>) -> Variant {
     let [working_set, rate, skew, recent, walk] =
         ["working_set", "rate", "skew", "recent", "walk"].map(&mut factor);
     let name = table.string("name").unwrap_or_default();
-    Variant { name, working_set, rate, skew, recent, walk }
+    let neighbourhood = table.optional_bytes("neighbourhood");
+    Variant { name, working_set, rate, skew, recent, walk, neighbourhood }
 }
 
 /// What a stream states once for all its phases. A phase may state any of it anew.

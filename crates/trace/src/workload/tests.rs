@@ -71,6 +71,10 @@ gaps = [{ from_ns = 1000, to_ns = 2000, share = 1 }, { from_ns = 1e6, to_ns = 2e
 [[variant]]
 name = "footprint-half"
 working_set = 0.5
+
+[[variant]]
+name = "local-heat"
+neighbourhood = "1 MiB"
 "#;
 
 fn stream(model: &Model, seed: Seed, n: usize) -> Vec<Request> {
@@ -154,6 +158,35 @@ fn one_seed_gives_one_stream_and_sets_share_nothing() {
         let same = training.iter().zip(&other).filter(|(a, b)| a.at == b.at).count();
         assert!(same < 50, "{same} requests at the same times in {set:?}");
     }
+}
+
+#[test]
+fn a_neighbourhood_keeps_hot_cells_together() {
+    let body = "[write]\nshare = 1\nsize = [{ bytes = \"4 KiB\" }]\nworking_set = \"65 MiB\"\n\
+                skew = { kind = \"zipf\", theta = 1 }\n";
+    // Writes of each whole MiB, and the MiB of each page.
+    let share_of_hottest = |model: &Model| {
+        let mut writes = vec![0_u32; 65];
+        for request in stream(model, Seed::default(), 20_000) {
+            writes[(request.lba.0 / 2_048) as usize] += 1;
+        }
+        f64::from(writes.into_iter().max().unwrap()) / 20_000.0
+    };
+    let (scattered, near) = (single(body), single(&format!("{body}neighbourhood = \"1 MiB\"\n")));
+    // 256 of 16,640 ranks take ln 256 / ln 16,640 = 57 % and more of the draws.
+    assert!(share_of_hottest(&near) > 0.55, "{}", share_of_hottest(&near));
+    assert!(share_of_hottest(&scattered) < 0.25, "{}", share_of_hottest(&scattered));
+    // A walk still visits every cell once, those after the last whole neighbourhood too.
+    let body = body.replace("65 MiB", "65792 KiB");
+    let walk = single(&format!("{body}neighbourhood = \"1 MiB\"\nwalk_share = 1\n"));
+    let places: std::collections::BTreeSet<u64> =
+        stream(&walk, Seed::default(), 16_448).iter().map(|request| request.lba.0).collect();
+    assert_eq!(places.len(), 16_448);
+    let odd = format!("{body}neighbourhood = 6000\n");
+    let head =
+        "name = \"t\"\nrequests = 1\n[arrival]\nprocess = \"poisson\"\nrate_requests_per_s = 1e4\n";
+    let message = parse(&format!("{head}{odd}"), "test").unwrap_err().to_string();
+    assert!(message.contains("6000 is not a multiple of the cell 4096"), "{message}");
 }
 
 #[test]

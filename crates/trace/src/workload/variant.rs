@@ -53,6 +53,9 @@ fn scale_access(access: &mut Access, variant: &Variant) {
     if let Skew::Zipf { theta, .. } = &mut access.skew {
         *theta *= variant.skew;
     }
+    if let Some(neighbourhood) = variant.neighbourhood {
+        access.neighbourhood = neighbourhood;
+    }
     if let Some(recent) = &mut access.recent {
         recent.share = (recent.share * variant.recent).min(0.99);
     }

@@ -131,6 +131,9 @@ fn write_access(out: &mut String, access: &Access) -> fmt::Result {
     }
     writeln!(out, "working_set = {}", Size(access.working_set))?;
     writeln!(out, "alignment = {}\ncell = {}", Size(access.alignment), Size(access.cell))?;
+    if access.neighbourhood.0 > 0 {
+        writeln!(out, "neighbourhood = {}", Size(access.neighbourhood))?;
+    }
     write_skew(out, access.skew)?;
     if access.walk_share > 0.0 {
         writeln!(out, "walk_share = {:?}", access.walk_share)?;
@@ -195,6 +198,9 @@ fn write_variant(out: &mut String, variant: &Variant) -> fmt::Result {
         if factor != 1.0 {
             writeln!(out, "{key} = {factor:?}")?;
         }
+    }
+    if let Some(bytes) = variant.neighbourhood {
+        writeln!(out, "neighbourhood = {}", Size(bytes))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! run on all threads.
 
 use crate::context::{Context, Level};
+use crate::device::{self, Overrides};
 use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
@@ -16,7 +17,7 @@ use ssdtune_experiment::{Origin, RequestSource};
 use ssdtune_model::config::MovedPages;
 use ssdtune_placement::{
     Candidates, Comparison, DriveRule, LoadResult, Sizing, Study, TABLE_III_PAGE_BYTES,
-    TABLE_III_SPARE, TABLE_IV_VOLUMES, figure_names, figures, text, title, training_csv,
+    TABLE_III_SPARE, TABLE_IV_VOLUMES, figure_names, figures, text, title,
 };
 use ssdtune_trace::workload::{Seed, bundled};
 use std::path::PathBuf;
@@ -70,20 +71,12 @@ pub(crate) struct Args {
     #[arg(value_parser = real(1.0..=1e6))]
     periods: Vec<f64>,
 
-    /// Also run haml without its wear rules.
-    #[arg(long)]
-    without_wear_rules: bool,
+    /// Also run haml with no-wear-rules, log-scale (tables), no-interval (update frequency alone),
+    /// equal-memory (slices in the memory of asa-ftl), readings (all that its paper may mean).
+    #[arg(long, value_name = "WAYS", value_delimiter = ',')]
+    haml: Vec<String>,
 
-    /// Also run haml with logarithmic tables.
-    #[arg(long)]
-    with_log_scale: bool,
-
-    /// Also run haml by update frequency alone.
-    #[arg(long)]
-    without_interval: bool,
-
-    /// Write the last training of haml on each load into this directory, as CSV: updates, interval
-    /// and cluster of every slice.
+    /// Write the last training of haml on each load into this directory, as CSV by slices.
     #[arg(long, value_name = "DIR")]
     tables: Option<OutPlace>,
 
@@ -108,13 +101,30 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(512..=65_536))]
     page_bytes: u32,
 
+    /// Pages of a block, in planes of up to 65,536 blocks. Default: 16 to 256 for 2,048 blocks.
+    #[arg(long, value_name = "PAGES", conflicts_with = "like")]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    block_pages: Option<u32>,
+
     /// Take the drive of Table III (300 GB raw) instead of one that is sized by its load.
-    #[arg(long, conflicts_with_all = ["spare", "page_bytes"])]
+    #[arg(long, conflicts_with_all = ["spare", "page_bytes", "block_pages"])]
     table_iii: bool,
+
+    /// Take a drive that works as this preset or file, cut to what the load writes.
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["spare", "page_bytes", "table_iii"])]
+    like: Option<String>,
 
     /// Pages of a write buffer (LRU) in front of the drive; a page rewritten in it costs nothing.
     #[arg(long, value_name = "PAGES", default_value_t = 0, conflicts_with = "response")]
     write_buffer: u32,
+
+    /// Replay each load until write amplification changes by less than this share, 12 times at most.
+    #[arg(long, value_name = "SHARE", value_parser = real(1e-6..=1.0), conflicts_with = "response")]
+    settle: Option<f64>,
+
+    /// Compare every policy with these, load by load, with intervals of 95 %.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["none"])]
+    beside: Vec<String>,
 
     /// Read only the first N requests of each load.
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
@@ -122,12 +132,10 @@ pub(crate) struct Args {
 
     /// Also time the first N requests of the second half with the simulator, on a drive of at least
     /// four planes.
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = whole::<u64>(1..=100_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=100_000_000))]
     response: Option<u64>,
 
-    /// Draw charts into this directory, as SVG: write amplification, erases, response times, blocks
-    /// by invalid pages, intervals, and the clusters of each load.
+    /// Draw charts of the results into this directory, as SVG.
     #[arg(long, value_name = "DIR")]
     plots: Option<OutPlace>,
 }
@@ -152,7 +160,7 @@ impl Args {
         self.trace.iter().map(file).chain(models.map(model)).collect()
     }
 
-    fn comparison(&self) -> Outcome<Comparison> {
+    fn comparison(&self, context: &Context) -> Outcome<Comparison> {
         let candidates = Candidates {
             policies: self.policy.clone(),
             clusters: self.clusters.clone(),
@@ -160,17 +168,20 @@ impl Args {
             periods: self.periods.clone(),
             moved: self.moved.iter().filter_map(|name| MovedPages::from_name(name)).collect(),
             victims: self.victims.clone(),
-            without_wear_rules: self.without_wear_rules,
-            with_log_scale: self.with_log_scale,
-            without_interval: self.without_interval,
+            ways: self.haml.clone(),
+            beside: self.beside.clone(),
         };
         let candidates = candidates.list().map_err(|error| Failure::usage(anyhow!("--{error}")))?;
-        let sized = Sizing::asked(self.spare, self.page_bytes, self.response.is_some());
+        let load = |name: &String| device::load(name, &Overrides::default(), context);
+        let like = self.like.as_ref().map(load).transpose()?.map(|device| device.config);
+        let timed = self.response.is_some();
+        let sized = Sizing::asked(self.spare, self.page_bytes, self.block_pages, timed);
         Ok(Comparison {
             candidates,
-            drives: if self.table_iii { DriveRule::TableIii } else { DriveRule::Sized(sized) },
+            drives: DriveRule::asked(like, self.table_iii, sized),
             one_address_space: self.one_address_space,
             write_buffer: self.write_buffer,
+            settle: self.settle,
             timed_requests: self.response.unwrap_or(0) as usize,
         })
     }
@@ -179,29 +190,24 @@ impl Args {
 /// Compares and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let sources = args.sources(context)?;
-    let comparison = args.comparison()?;
+    let comparison = args.comparison(context)?;
     let titles: Vec<String> = sources.iter().map(|source| title(&source.name())).collect();
     if let Some(directory) = &args.tables {
         let names = titles.iter().map(|title| format!("{title}.csv"));
         context.will_write_into("--tables", directory, names)?;
     }
     if let Some(directory) = &args.plots {
-        let names = figure_names(&titles).into_iter().map(|name| name + ".svg");
-        context.will_write_into("--plots", directory, names)?;
+        context.will_write_into("--plots", directory, figure_names(&titles))?;
     }
     let deferred = Deferred::new();
     let loads = measure(&sources, &comparison, deferred.flag(), context)?;
     if let Some(directory) = &args.tables {
-        let trained = loads.iter().filter_map(|load| Some((load.title(), load.training()?)));
-        let csv = |(title, training)| (format!("{title}.csv"), training_csv(training));
-        ssdtune_output::write_into(directory, trained.map(csv))?;
+        ssdtune_output::write_into(directory, loads.iter().filter_map(LoadResult::table))?;
     }
     let partial = deferred.flag().load(Ordering::Relaxed);
-    let study = Study::of(&comparison.drives, loads, partial);
+    let study = Study::of(&comparison.drives, loads, partial).beside(&args.beside);
     if let Some(directory) = &args.plots {
-        let figures = figures(&study).into_iter();
-        let svg = figures.map(|one| (format!("{}.svg", one.name), one.svg.to_string()));
-        ssdtune_output::write_into(directory, svg)?;
+        ssdtune_output::write_into(directory, figures(&study))?;
     }
     context.show(&study, text(&study))?;
     if partial { Err(Failure::Interrupted) } else { Ok(()) }
@@ -224,17 +230,13 @@ fn measure(
         }
         let load = comparison.load(source).map_err(Failure::input)?;
         load.warnings.iter().for_each(|warning| context.warn(warning));
-        let (name, writes) = (&load.name, load.writes.len());
-        context.note(format_args!("{name}: {writes} writes of {} pages", load.footprint_pages));
+        context.note(format_args!("{load}"));
         let tell = |candidate: usize, done: f64, pages: u64| {
             progress.cell(number * candidates + candidate, done, pages);
         };
         let result = pool.install(|| comparison.run(&load, stop, &tell));
         if context.level() > Level::Normal {
-            for policy in &result.policies {
-                let Some(measured) = &policy.measured else { continue };
-                context.note(format_args!("{name}, {}: {:.1} s", policy.policy, measured.seconds));
-            }
+            result.times().for_each(|time| context.note(format_args!("{}, {time}", load.name)));
         }
         results.push(result);
     }

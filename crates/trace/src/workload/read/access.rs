@@ -21,6 +21,7 @@ pub(super) fn read(table: &mut Table<'_, '_>) -> Access {
         working_set: table.bytes("working_set").unwrap_or(Bytes(1 << 40)),
         alignment,
         cell: table.optional_bytes("cell").unwrap_or(alignment),
+        neighbourhood: table.optional_bytes("neighbourhood").unwrap_or(Bytes(0)),
         skew: table.table("skew", read_skew).unwrap_or(Skew::Uniform),
         walk_share: table.optional_float("walk_share").unwrap_or(0.0),
         runs: table.table("runs", |runs| Runs {
