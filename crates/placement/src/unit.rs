@@ -20,9 +20,9 @@ pub struct UnitComparison {
     pub inputs: u32,
     /// Microseconds that the unit takes.
     pub unit_us: f64,
-    /// Area of the unit in square millimetres, TSMC 28 nm.
+    /// Area of the unit in square millimetres, TSMC 28 nm; an estimate, scaled from Table V.
     pub unit_area_mm2: f64,
-    /// Power of the unit in milliwatt.
+    /// Power of the unit in milliwatt; an estimate, scaled from Table V.
     pub unit_power_mw: f64,
     /// Energy of the training in nanojoule.
     pub unit_energy_nj: f64,
@@ -34,7 +34,8 @@ pub struct UnitComparison {
 
 /// Comparisons as text for people, and Table V of the paper below them.
 pub fn unit_text(rows: &[UnitComparison]) -> Text {
-    let headings = ["clusters", "inputs", "unit", "area", "power", "this machine", "agreement"];
+    let (area, power) = ("area, estimate", "power, estimate");
+    let headings = ["clusters", "inputs", "unit", area, power, "this machine", "agreement"];
     let mut table = Table::new(headings);
     for row in rows {
         table.add_row([
@@ -50,7 +51,8 @@ pub fn unit_text(rows: &[UnitComparison]) -> Text {
     let mut text = Text::from(table);
     text.line(format_args!(
         "\nTable V (6 clusters, 2560 inputs, 10 iterations): {} us, {} mm2, {} mW; the paper's \
-         server: {} us.\nArea and power of other sizes are estimates.",
+         server: {} us.\nArea and power are estimates: they are scaled from Table V, which is a \
+         synthesis and no measured chip, and nothing here can check them.",
         table_v::TIME_US,
         table_v::AREA_MM2,
         table_v::POWER_MW,
