@@ -3,6 +3,7 @@
 requests that the search never saw.
 
     market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...] [--guesses FACTOR]
+                        [--baselines NAME,...] [--space FILE]
                                         runs that are not in OUT yet
     market.py show OUT                  a table in Markdown
     market.py beside OUT...             the mean of both judged factors, a column for each OUT
@@ -55,11 +56,11 @@ def with_guesses(factor, path):
     path.write_text("\n".join(lines) + "\n")
 
 
-def command(ssdtune, traces, target, baseline, seed):
+def command(ssdtune, traces, target, baseline, seed, space="market"):
     name = TARGETS[target]
     workload = str(traces / name) if "." in name else name
     return [
-        *(ssdtune, "search", "--space", "market", "--target", workload, "--others", "none"),
+        *(ssdtune, "search", "--space", space, "--start", "steady:0.9", "--target", workload, "--others", "none"),
         *("--device", BASELINES[baseline], "--seed", str(seed), "--requests", str(REQUESTS)),
         *("--fit-addresses", "compact", "--budget", str(BUDGET), "--prefix", str(REQUESTS // 5)),
         *("--patience", "1000", "--no-db", "--threads", "1", "--json", "-q"),
@@ -100,11 +101,11 @@ def run(args):
     wanted = args.only.split(",") if args.only else list(TARGETS)
     for seed in range(first, last + 1):
         for target in wanted:
-            for baseline in BASELINES:
+            for baseline in args.baselines.split(","):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                call = [*command(args.ssdtune, args.traces, target, baseline, seed), *parts]
+                call = [*command(args.ssdtune, args.traces, target, baseline, seed, args.space), *parts]
                 answer = subprocess.run(call, check=True, capture_output=True, text=True)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 row = {"target": target, "baseline": baseline, "seed": seed}
@@ -172,6 +173,8 @@ def main():
     runs.add_argument("--seeds", default="0-9")
     runs.add_argument("--only")
     runs.add_argument("--guesses", type=float)
+    runs.add_argument("--baselines", default=",".join(BASELINES))
+    runs.add_argument("--space", default="market")
     runs.set_defaults(act=run)
     shows = actions.add_parser("show")
     shows.add_argument("out", type=Path)
