@@ -7,6 +7,8 @@ requests that the search never saw.
                                         runs that are not in OUT yet
     market.py show OUT                  a table in Markdown
     market.py beside OUT...             the mean of both judged factors, a column for each OUT
+    market.py paired WITHOUT WITH       its quotient, WITH over WITHOUT, run by run, and what of
+                                        placement and victims the drives of WITH have
 
 TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
 judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
@@ -105,7 +107,8 @@ def run(args):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                call = [*command(args.ssdtune, args.traces, target, baseline, seed, args.space), *parts]
+                call = command(args.ssdtune, args.traces, target, baseline, seed, args.space)
+                call += parts
                 answer = subprocess.run(call, check=True, capture_output=True, text=True)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 row = {"target": target, "baseline": baseline, "seed": seed}
@@ -163,6 +166,31 @@ def beside(args):
                 print(f"| {target} | {baseline} | " + " | ".join(cells) + " |")
 
 
+def paired(args):
+    def kept(out):
+        return {(r["target"], r["baseline"], r["seed"]): r for r in stored(out)}
+
+    without, own = kept(args.without), kept(args.own)
+    pairs = [(own[key], without[key]) for key in own if key in without]
+    print("| target | baseline | pairs | learned | judged | placement | victims |")
+    print("|---|---|---|---|---|---|---|")
+    names = sorted({(row["target"], row["baseline"]) for row, _ in pairs})
+    for name in [*names, None]:
+        some = [pair for pair in pairs if name in (None, (pair[0]["target"], pair[0]["baseline"]))]
+        cells = list(name or ("all", ""))
+        cells.append(str(len(some)))
+        for kind in ("learned", "judged"):
+            logs = [
+                sum(math.log(a[kind][f] / b[kind][f]) for f in ("latency", "throughput")) / 2
+                for a, b in some
+            ]
+            cells.append(factor(logs))
+        for key in ("placement.policy", "victims"):
+            chosen = Counter(a["changes"].get(key, ["", "the baseline's"])[1] for a, _ in some)
+            cells.append(", ".join(f"{value} {count}" for value, count in chosen.most_common()))
+        print("| " + " | ".join(cells) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(required=True)
@@ -182,6 +210,10 @@ def main():
     several = actions.add_parser("beside")
     several.add_argument("out", type=Path, nargs="+")
     several.set_defaults(act=beside)
+    both = actions.add_parser("paired")
+    both.add_argument("without", type=Path)
+    both.add_argument("own", type=Path, metavar="with")
+    both.set_defaults(act=paired)
     args = parser.parse_args()
     args.act(args)
 
