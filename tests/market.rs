@@ -132,6 +132,26 @@ fn parts_of_ones_own_can_be_chosen() {
     );
 }
 
+/// A drive that places by `lifespan` has a grade, and the DRAM of what it remembers is paid for.
+#[test]
+fn placement_and_victims_are_measured_and_priced() {
+    let mut command = ssdtune();
+    command.args(["grade", "--device", "micron-7450-max-800gb", "--target", "database", "-q"]);
+    command.args(["--others", "none", "--requests", "500", "--no-db"]);
+    command.args(["--points", "--max-price", "2x"]);
+    let points = "{\"placement.policy\": \"lifespan\"}\n{\"victims\": \"the best of 64\"}\n";
+    let done = command.write_stdin(points).assert().success();
+    let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    let told: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [lifespan, victims] = [0, 1].map(|place| &told[place]);
+    assert!(lifespan["grade"].is_number() && victims["grade"].is_number(), "{text}");
+    // Gains are logarithms: a dearer drive has a negative one. Firmware costs nothing.
+    let gain = |told: &Value, aim: &str| told["gains"][aim].as_f64();
+    assert!(gain(lifespan, "price") < Some(-0.005), "{text}");
+    assert!(gain(lifespan, "power") < Some(-0.005), "{text}");
+    assert_eq!(gain(victims, "price"), Some(0.0), "{text}");
+}
+
 #[test]
 fn wrong_questions_say_what_is_wrong() {
     for (more, words) in [

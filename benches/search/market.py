@@ -3,9 +3,12 @@
 requests that the search never saw.
 
     market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...] [--guesses FACTOR]
+                        [--baselines NAME,...] [--space FILE]
                                         runs that are not in OUT yet
     market.py show OUT                  a table in Markdown
     market.py beside OUT...             the mean of both judged factors, a column for each OUT
+    market.py paired WITHOUT WITH       its quotient, WITH over WITHOUT, run by run, and what of
+                                        placement and victims the drives of WITH have
 
 TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
 judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
@@ -55,11 +58,11 @@ def with_guesses(factor, path):
     path.write_text("\n".join(lines) + "\n")
 
 
-def command(ssdtune, traces, target, baseline, seed):
+def command(ssdtune, traces, target, baseline, seed, space="market"):
     name = TARGETS[target]
     workload = str(traces / name) if "." in name else name
     return [
-        *(ssdtune, "search", "--space", "market", "--target", workload, "--others", "none"),
+        *(ssdtune, "search", "--space", space, "--start", "steady:0.9", "--target", workload, "--others", "none"),
         *("--device", BASELINES[baseline], "--seed", str(seed), "--requests", str(REQUESTS)),
         *("--fit-addresses", "compact", "--budget", str(BUDGET), "--prefix", str(REQUESTS // 5)),
         *("--patience", "1000", "--no-db", "--threads", "1", "--json", "-q"),
@@ -100,11 +103,12 @@ def run(args):
     wanted = args.only.split(",") if args.only else list(TARGETS)
     for seed in range(first, last + 1):
         for target in wanted:
-            for baseline in BASELINES:
+            for baseline in args.baselines.split(","):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                call = [*command(args.ssdtune, args.traces, target, baseline, seed), *parts]
+                call = command(args.ssdtune, args.traces, target, baseline, seed, args.space)
+                call += parts
                 answer = subprocess.run(call, check=True, capture_output=True, text=True)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 row = {"target": target, "baseline": baseline, "seed": seed}
@@ -162,6 +166,31 @@ def beside(args):
                 print(f"| {target} | {baseline} | " + " | ".join(cells) + " |")
 
 
+def paired(args):
+    def kept(out):
+        return {(r["target"], r["baseline"], r["seed"]): r for r in stored(out)}
+
+    without, own = kept(args.without), kept(args.own)
+    pairs = [(own[key], without[key]) for key in own if key in without]
+    print("| target | baseline | pairs | learned | judged | placement | victims |")
+    print("|---|---|---|---|---|---|---|")
+    names = sorted({(row["target"], row["baseline"]) for row, _ in pairs})
+    for name in [*names, None]:
+        some = [pair for pair in pairs if name in (None, (pair[0]["target"], pair[0]["baseline"]))]
+        cells = list(name or ("all", ""))
+        cells.append(str(len(some)))
+        for kind in ("learned", "judged"):
+            logs = [
+                sum(math.log(a[kind][f] / b[kind][f]) for f in ("latency", "throughput")) / 2
+                for a, b in some
+            ]
+            cells.append(factor(logs))
+        for key in ("placement.policy", "victims"):
+            chosen = Counter(a["changes"].get(key, ["", "the baseline's"])[1] for a, _ in some)
+            cells.append(", ".join(f"{value} {count}" for value, count in chosen.most_common()))
+        print("| " + " | ".join(cells) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     actions = parser.add_subparsers(required=True)
@@ -172,6 +201,8 @@ def main():
     runs.add_argument("--seeds", default="0-9")
     runs.add_argument("--only")
     runs.add_argument("--guesses", type=float)
+    runs.add_argument("--baselines", default=",".join(BASELINES))
+    runs.add_argument("--space", default="market")
     runs.set_defaults(act=run)
     shows = actions.add_parser("show")
     shows.add_argument("out", type=Path)
@@ -179,6 +210,10 @@ def main():
     several = actions.add_parser("beside")
     several.add_argument("out", type=Path, nargs="+")
     several.set_defaults(act=beside)
+    both = actions.add_parser("paired")
+    both.add_argument("without", type=Path)
+    both.add_argument("own", type=Path, metavar="with")
+    both.set_defaults(act=paired)
     args = parser.parse_args()
     args.act(args)
 

@@ -20,8 +20,8 @@ pub use choices::{
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};
 pub use placement::{
-    DAC_REGIONS, Frontiers, LIFESPAN_FRONTIERS, MAX_FRONTIERS, MIDAS_GROUPS, Placement,
-    WARCIP_CLUSTERS,
+    DAC_REGIONS, Frontiers, HAML_SLICE_BYTES, LIFESPAN_FRONTIERS, MAX_FRONTIERS, MIDAS_GROUPS,
+    Placement, WARCIP_CLUSTERS,
 };
 pub use slc_cache::SlcCache;
 

@@ -59,8 +59,10 @@ pub struct Totals {
 /// Memory that a drive and its simulation need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// DRAM on the drive, for the data cache and for mapping entries.
+    /// DRAM on the drive, for the data cache, for mapping entries and for the placement policy.
     pub drive_dram_bytes: Bytes,
+    /// The part of it that the placement policy takes: up to 8 bytes for each visible page.
+    pub placement_bytes: Bytes,
     /// Size of the whole mapping table: 8 bytes for each visible page.
     pub mapping_table_bytes: Bytes,
     /// Estimate of the memory that a simulation of the empty drive takes.
@@ -124,12 +126,14 @@ impl Memory {
         let visible_pages = ledger.visible_bytes.0 / u64::from(config.geometry().page_bytes.max(1));
         let table = Bytes(visible_pages * MAPPING_ENTRY_BYTES);
         let cached = if config.mapping.ideal { table } else { config.mapping.cmt_capacity };
+        let placement_bytes = config.placement.memory(visible_pages, ledger.totals.blocks);
         let empty = ledger.totals.blocks * SIM_BLOCK_BYTES;
         Self {
-            drive_dram_bytes: config.cache.capacity + cached,
+            drive_dram_bytes: config.cache.capacity + cached + placement_bytes,
+            placement_bytes,
             mapping_table_bytes: table,
-            simulation_empty_bytes: Bytes(empty),
-            simulation_full_bytes: Bytes(empty + visible_pages * SIM_PAGE_BYTES),
+            simulation_empty_bytes: Bytes(empty) + placement_bytes,
+            simulation_full_bytes: Bytes(empty + visible_pages * SIM_PAGE_BYTES) + placement_bytes,
         }
     }
 }
@@ -168,9 +172,10 @@ impl Ledger {
 
 impl Memory {
     /// What needs memory, a line for each part.
-    pub fn lines(&self) -> [String; 4] {
+    pub fn lines(&self) -> [String; 5] {
         [
-            ("DRAM of the drive", self.drive_dram_bytes, "data cache and mapping entries"),
+            ("DRAM of the drive", self.drive_dram_bytes, "data cache, mapping entries, placement"),
+            ("  of the placement", self.placement_bytes, "what the policy knows of pages"),
             ("whole mapping table", self.mapping_table_bytes, "8 bytes for each visible page"),
             ("to simulate, empty", self.simulation_empty_bytes, "estimate"),
             (
@@ -188,6 +193,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PlacementPolicy;
 
     #[test]
     fn the_parts_of_the_default_drive_add_up() {
@@ -209,5 +215,27 @@ mod tests {
         let memory = Memory::of(&config);
         assert_eq!(memory.mapping_table_bytes, Bytes::from_mib(256));
         assert_eq!(memory.drive_dram_bytes, Bytes::from_mib(512));
+    }
+
+    #[test]
+    fn what_a_placement_policy_knows_of_pages_is_dram() {
+        let of = |policy: PlacementPolicy, ideal: bool| {
+            let mut config = DeviceConfig::default();
+            config.placement.policy = policy;
+            config.mapping.ideal = ideal;
+            config.mapping.overprovisioning = 0.5;
+            Memory::of(&config)
+        };
+        let [none, lifespan] =
+            [PlacementPolicy::None, PlacementPolicy::Lifespan].map(|policy| of(policy, true));
+        assert_eq!(none.placement_bytes, Bytes(0));
+        // 8 B for each page that the host sees, as much as the mapping table has.
+        let table = lifespan.mapping_table_bytes;
+        assert_eq!(lifespan.placement_bytes, table + Bytes(335 << 10));
+        let more = lifespan.placement_bytes;
+        assert_eq!(lifespan.drive_dram_bytes, none.drive_dram_bytes + more);
+        assert_eq!(lifespan.simulation_full_bytes, none.simulation_full_bytes + more);
+        // A cached mapping saves nothing of it.
+        assert_eq!(of(PlacementPolicy::Lifespan, false).placement_bytes, more);
     }
 }

@@ -303,6 +303,11 @@ impl Core {
         backend.check(cache.transactions());
     }
 
+    /// Pages in the data cache.
+    pub fn cached_pages(&self) -> usize {
+        self.cache.pages()
+    }
+
     /// Its state, to be stored.
     pub fn state(&self) -> impl Serialize + '_ {
         let Self { servers: _, base, host, controller, cache, backend } = self;

@@ -344,6 +344,11 @@ impl DataCache {
         self.dram.transactions()
     }
 
+    /// Pages that it holds.
+    pub fn pages(&self) -> usize {
+        self.partitions.iter().map(|partition| partition.slots.len()).sum()
+    }
+
     /// Asserts that slots are as many as there may be, and that back-pressure has a cause if
     /// anything waits for it to fall.
     pub fn check(&self) {

@@ -133,6 +133,10 @@ type Source<'a> = (StreamId, Box<dyn Iterator<Item = Request> + 'a>, bool);
 
 /// Events between two looks at the streams. Each event takes at most a queue depth of requests.
 const BATCH: usize = 1024;
+/// Cached pages that checks of debug builds walk over for each event, at most. More than this times
+/// [`BATCH`] are walked over at longer intervals, so that checks take some tenth of a run's time
+/// whatever the size of the cache.
+const WALKED_EACH: usize = 8;
 /// Requests that a stream holds ready, at least.
 const READY: usize = 2 * BATCH;
 
@@ -213,7 +217,7 @@ impl Simulator {
     ) -> Outcome {
         let mut sources = self.start(streams);
         self.worked_when_served = None;
-        let mut interval_end = interval;
+        let (mut interval_end, mut unchecked) = (interval, 0);
         self.core.host.sources_known = true;
         let outcome = loop {
             for (inbox, requests, ended) in &mut sources {
@@ -234,7 +238,11 @@ impl Simulator {
             };
             if cfg!(debug_assertions) {
                 // In release builds only the end of a run is checked: this walks the data cache.
-                self.core.check();
+                unchecked += BATCH;
+                if unchecked >= self.core.cached_pages() / WALKED_EACH {
+                    self.core.check();
+                    unchecked = 0;
+                }
             }
             if !watch(self, look) {
                 self.ending = Ending::Interrupted;

@@ -14,6 +14,7 @@ mod initial_content;
 mod keys;
 mod nand;
 mod pages;
+mod placement;
 mod settle;
 mod slc_cache;
 mod snapshot;

@@ -239,13 +239,21 @@ impl Limits {
         if !broken.is_empty() {
             return Err(broken);
         }
-        config.check().map_err(|faults| {
-            let one = |fault: &Fault| Violation {
-                limit: "configuration",
-                explanation: fault.to_string(),
-            };
-            faults.0.iter().map(one).collect()
-        })
+        let violation = |explanation| Violation { limit: "configuration", explanation };
+        let checked = config.check().map_err(|faults| {
+            faults.0.iter().map(|fault| violation(fault.to_string())).collect::<Vec<_>>()
+        })?;
+        // The FTL refuses such a drive, but a refused measurement is paid for from the budget.
+        let needed = config.placement.blocks_needed(!config.mapping.ideal);
+        let spare = Ledger::of(config).spare_blocks_per_plane;
+        match f64::from(needed) < spare {
+            true => Ok(checked),
+            false => Err(vec![violation(format!(
+                "placement.policy {} needs more than {needed} spare blocks in each plane, and \
+                 there are {spare:.1}",
+                config.placement.policy.name()
+            ))]),
+        }
     }
 
     /// Every limit as a line of text.

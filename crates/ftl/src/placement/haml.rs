@@ -36,7 +36,7 @@ use crate::block::Pick;
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::{IntervalStart, Placement, TableScale, UpdateUnit};
+use ssdtune_model::config::{HAML_SLICE_BYTES, IntervalStart, Placement, TableScale, UpdateUnit};
 use ssdtune_model::{PlaneId, Table};
 
 /// Difference in erase counts from which blocks of hot and cold data are exchanged.
@@ -56,13 +56,10 @@ struct Slice {
     queue: Queue,
 }
 
-/// Bytes that HAML-SSD keeps for a slice: its table, and its part of the last training.
-const SLICE_BYTES: usize = size_of::<Slice>() + 13;
-
 /// How many slices HAML-SSD can keep in as much memory as `asa-ftl` takes for some logical pages;
 /// at least one.
 pub fn slices_in_memory_of_asa_ftl(pages: u64) -> u32 {
-    (Heat::bytes_for(pages) / SLICE_BYTES as u64).max(1) as u32
+    (Heat::bytes_for(pages) / HAML_SLICE_BYTES).max(1) as u32
 }
 
 /// Which update an interval begins with, and when that was, in nanoseconds.
@@ -380,7 +377,8 @@ impl Policy for Haml {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * 13);
+        let of_training = HAML_SLICE_BYTES as usize - size_of::<Slice>();
+        let training = self.last.as_ref().map_or(0, |last| last.clusters.len() * of_training);
         let since = match &self.since {
             Since::Slice | Since::Drive { .. } => 0,
             Since::Page { last, gaps } => 8 * last.len() + 4 * gaps.len(),

@@ -2,7 +2,7 @@
 //! goes to.
 
 use super::{IntervalStart, MovedPages, PlacementPolicy, TableScale, UpdateUnit};
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 
 /// Most frontiers of host data that a plane may have.
 pub const MAX_FRONTIERS: u32 = 16;
@@ -16,6 +16,13 @@ pub const MIDAS_GROUPS: u32 = 6;
 /// Frontiers of lifespan for host data, and as many for moved pages: eight by life or age, and one
 /// for what has no history.
 pub const LIFESPAN_FRONTIERS: u32 = 9;
+
+/// Fewer regions than this, of 4 B, do `hotis` and `asa-ftl` count updates of: 2^n pages each.
+const REGIONS_MAX: u64 = 1 << 18;
+/// Bytes of the tables that `lifespan` learns with, whatever the size of the drive.
+const LIFESPAN_TABLES_BYTES: u64 = 335 << 10;
+/// Bytes of what `haml` knows of a slice: its counters, and its part of the last training.
+pub const HAML_SLICE_BYTES: u64 = 37;
 
 /// Which write frontier (open block) of its plane a page goes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +93,46 @@ impl Placement {
             (MovedPages::ByQueue | MovedPages::Policy, _) => host,
         };
         Frontiers { host, moved }
+    }
+
+    /// Memory that the policy needs in the drive's controller, for a number of logical pages and of
+    /// blocks.
+    pub fn memory(&self, pages: u64, blocks: u64) -> Bytes {
+        Bytes(match self.policy {
+            PlacementPolicy::None | PlacementPolicy::AutoStream => 0,
+            PlacementPolicy::Hotis | PlacementPolicy::AsaFtl => {
+                let mut regions = pages;
+                while regions >= REGIONS_MAX {
+                    regions /= 2;
+                }
+                4 * regions
+            }
+            PlacementPolicy::Haml => {
+                let slices = u64::from(self.slices).min(pages);
+                let since_page = matches!(self.interval_since, IntervalStart::Page);
+                HAML_SLICE_BYTES * slices + if since_page { 8 * pages + 4 * slices } else { 0 }
+            }
+            PlacementPolicy::Sepbit => 4 * (pages + blocks),
+            PlacementPolicy::Dac => 5 * pages,
+            PlacementPolicy::Warcip | PlacementPolicy::Midas => 4 * pages,
+            PlacementPolicy::Lifespan => 8 * pages + LIFESPAN_TABLES_BYTES,
+        })
+    }
+
+    /// The number of blocks of each plane that the policy needs with one tenant: those that stand
+    /// open, and those that are free so that collection never gets stuck (the proof is in the FTL's
+    /// `placement/reserve.rs`). More must be spare. `translation` says whether there are translation
+    /// pages. 0 without a policy, which works on any legal drive.
+    pub const fn blocks_needed(&self, translation: bool) -> u32 {
+        if matches!(self.policy, PlacementPolicy::None) {
+            return 0;
+        }
+        let Frontiers { host, moved } = self.frontiers();
+        let translation = translation as u32;
+        let lenient = moved == 1 || matches!(self.policy, PlacementPolicy::Lifespan);
+        let targets = if moved == 0 { host } else { moved };
+        let reserve = if lenient { 1 } else { targets + translation };
+        host + moved + translation + reserve
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::space::{Point, Space};
 use proptest::prelude::*;
+use ssdtune_model::config::PlacementPolicy;
 use ssdtune_model::{Bytes, presets};
 
 fn intel() -> DeviceConfig {
@@ -107,6 +108,33 @@ fn arithmetic_is_the_usual_one() {
     assert!(holds("bus.channels != 13"));
     assert!(!holds("0 / 0 == 0 / 0"));
     assert!(Inequality::parse(&"(".repeat(100_000)).is_err());
+}
+
+#[test]
+fn what_a_placement_policy_remembers_is_paid_for_and_needs_spare_blocks() {
+    let base = presets::load("micron-7450-max-800gb").unwrap();
+    let mut limits = Limits::default();
+    limits.complete_for_purchase_from(&base);
+    let prices = Prices { dram_modules: Vec::new(), ..Prices::market() };
+    let mut placed = (*base).clone();
+    placed.placement.policy = PlacementPolicy::Lifespan;
+    // 8 B for each 4 KiB that the host sees are a 512th of them.
+    let more = prices.of(&placed) - prices.of(&base);
+    let gib = Ledger::of(&base).visible_bytes.0 as f64 / 512.0 / f64::from(1 << 30);
+    assert!((more / (gib * prices.per_dram_gib) - 1.0).abs() < 0.001, "{more} {gib}");
+    assert!(limits.check(&placed).is_ok());
+    // As many spare blocks as stand open and are kept free, and a few more.
+    limits.constraints.usable_capacity = None;
+    limits.max_price = None;
+    let told = |spare: f64| {
+        let mut small = placed.clone();
+        small.mapping.overprovisioning = spare / f64::from(small.flash.blocks_per_plane);
+        limits.check(&small).map(|_| ()).map_err(|broken| broken[0].to_string())
+    };
+    let needed = f64::from(placed.placement.blocks_needed(!placed.mapping.ideal));
+    assert_eq!(told(needed + 0.5), Ok(()));
+    let refused = told(needed - 0.5).unwrap_err();
+    assert!(refused.contains("placement.policy lifespan needs more than"), "{refused}");
 }
 
 /// The paper's space with limits on raw flash, and the market's with limits on what the host sees.

@@ -105,6 +105,34 @@ fn every_preset_lies_in_the_market_around_it() {
     }
 }
 
+/// What a search may choose of placement and victims, and that the page on searching says so.
+#[test]
+fn the_market_has_placement_and_victims_and_they_are_documented() {
+    let market = Space::market();
+    let labels = |key: &str| -> Vec<String> {
+        let axis = market.axis(key).unwrap_or_else(|| panic!("no axis {key}"));
+        market.axes()[axis].labels().map(|label| label.to_string()).collect()
+    };
+    let (policies, victims) = (labels("placement.policy"), labels("victims"));
+    assert!(policies.len() > 4 && victims.len() > 4, "{policies:?} {victims:?}");
+    for name in ["none", "lifespan"] {
+        assert!(policies.iter().any(|own| own == name), "{policies:?}");
+    }
+    // With one application it is none with more to open.
+    assert!(!policies.iter().any(|own| own == "auto-stream"), "{policies:?}");
+    let told = include_str!("../../../../docs/search.md");
+    for name in policies.iter().chain(&victims) {
+        assert!(told.contains(&format!("`{name}`")), "docs/search.md lacks {name}");
+    }
+    // Victims are the baseline's own too, whatever they are.
+    let mut base = presets::load("intel-750").unwrap();
+    base.gc.policy = ssdtune_model::config::GcPolicy::RandomPlusPlus;
+    let around = market.around(&base);
+    let axis = around.axis("victims").unwrap();
+    assert_eq!(around.axes()[axis].count(), victims.len() + 1);
+    assert_eq!(around.config(&base, &around.point(&base).unwrap()), base);
+}
+
 /// Two parts, of which the slower one has a slow interface.
 const PARTS: &str = "[choice.part]\nold = { flash.pe_cycles_limit = 1000, \
                      flash.planes_per_die = 2, at_most.\"bus.rate_mts\" = 400 }\n\

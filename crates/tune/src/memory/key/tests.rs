@@ -4,7 +4,7 @@ use super::*;
 use crate::digest::digest_requests;
 use proptest::prelude::*;
 use ssdtune_model::catalogue::{self, Value, parameters};
-use ssdtune_model::config::{Compat, GcPolicy};
+use ssdtune_model::config::{Compat, GcPolicy, PlacementPolicy};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_sim::{Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -94,7 +94,10 @@ fn results_are_those_of_their_epoch() {
     let mut mqsim = small();
     mqsim.compat = Compat::MQSIM;
     mqsim.flash.blocks_per_plane = 40;
-    for config in [small(), other, mqsim] {
+    // Power includes the DRAM of what a placement policy knows of pages.
+    let mut placed = small();
+    placed.placement.policy = PlacementPolicy::Sepbit;
+    for config in [small(), other, mqsim, placed] {
         for replay in [Replay::Open, Replay::Closed(8)] {
             simulate(&config, replay, &mut digester);
         }
