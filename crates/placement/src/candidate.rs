@@ -90,14 +90,8 @@ impl Candidate {
         config.placement.policy = self.policy;
         config.placement.moved = self.moved;
         config.placement.clusters = self.clusters;
-        if self.reference == Some(Reference::Order) {
-            // A quarter of the spare blocks may stand open, and as many stay free for collection.
-            let blocks = f64::from(drive.allocation_geometry().blocks_per_plane);
-            let quarter = (blocks * drive.mapping.overprovisioning / 4.0) as u32;
-            config.placement.clusters = quarter.clamp(2, MAX_FRONTIERS);
-            if self.moved == MovedPages::Policy {
-                config.placement.moved = MovedPages::WithHost;
-            }
+        if self.reference == Some(Reference::Order) && self.moved == MovedPages::Policy {
+            config.placement.moved = MovedPages::WithHost;
         }
         if let Some(victims) = &self.victims {
             config.gc.policy = victims.policy;
@@ -111,6 +105,24 @@ impl Candidate {
         config.placement.interval = self.interval;
         config.placement.wear_rules = self.wear_rules;
         config
+    }
+
+    /// The candidate as often as it is to be replayed, of which the replay that moves least
+    /// counts: once, unless it is the reference by the order of death on a drive with few spare
+    /// blocks. A quarter of them may stand open, as many stay free for collection; where that are
+    /// fewer than a plane may have, fewer open blocks can be better, and a reference may try.
+    pub(crate) fn trials(&self, drive: &DeviceConfig) -> Vec<Self> {
+        if self.reference != Some(Reference::Order) {
+            return vec![self.clone()];
+        }
+        let blocks = f64::from(drive.allocation_geometry().blocks_per_plane);
+        let quarter = (blocks * drive.mapping.overprovisioning / 4.0) as u32;
+        let mut open = vec![quarter.clamp(2, MAX_FRONTIERS)];
+        if quarter < MAX_FRONTIERS {
+            open.extend([quarter * 3 / 4, quarter / 2, quarter / 3].map(|open| open.max(2)));
+        }
+        open.dedup();
+        open.into_iter().map(|clusters| Self { clusters, ..self.clone() }).collect()
     }
 
     /// Slices that haml has for a load.

@@ -388,7 +388,7 @@ mod tests {
         let load = load();
         let drive = DriveRule::Sized(Sizing::default()).drive(&load).unwrap();
         let candidates = Candidates { policies: vec![policy.to_owned()], ..Candidates::default() };
-        let candidate = candidates.list().unwrap().remove(0);
+        let candidate = candidates.list().unwrap().remove(0).trials(&drive).remove(0);
         let stop = AtomicBool::new(stop);
         let watch = Watch { stop: &stop, progress: &|_, _| {} };
         replay(&load, &drive, &candidate, None, &watch).unwrap()

@@ -411,7 +411,13 @@ impl PolicyResult {
         settle: Option<f64>,
         watch: &Watch<'_>,
     ) -> Result<(), PlacementError> {
-        self.measured = replay(load, drive, candidate, settle, watch)?;
+        for trial in candidate.trials(drive) {
+            let Some(measured) = replay(load, drive, &trial, settle, watch)? else { break };
+            let best = self.measured.as_ref();
+            if best.is_none_or(|best| measured.moved_pages < best.moved_pages) {
+                (self.clusters, self.measured) = (trial.clusters, Some(measured));
+            }
+        }
         if !load.timed.is_empty() && candidate.reference.is_none() {
             self.response = response_times(load, drive, candidate, watch.stop)?;
         }
