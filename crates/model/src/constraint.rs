@@ -99,7 +99,7 @@ impl Constraints {
         if let Some(most) = self.dram_budget.filter(|most| dram > *most) {
             broken(
                 "dram_budget_bytes",
-                format!("{dram} for cache and mapping table, at most {most}"),
+                format!("{dram} for cache, mapping table and placement, at most {most}"),
             );
         }
         let chips = config.geometry().chips();

@@ -272,8 +272,11 @@ impl Limits {
         lines.extend(
             constraints.power_budget_watts.map(|watts| format!("average power <= {watts} W")),
         );
-        lines
-            .extend(constraints.dram_budget.map(|dram| format!("cache + mapping table <= {dram}")));
+        lines.extend(
+            constraints
+                .dram_budget
+                .map(|dram| format!("cache + mapping table + placement <= {dram}")),
+        );
         lines.extend(constraints.max_chips.map(|chips| format!("chips <= {chips}")));
         lines.extend(
             constraints.min_overprovisioning.map(|least| format!("over-provisioning >= {least}")),

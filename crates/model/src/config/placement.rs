@@ -121,8 +121,8 @@ impl Placement {
 
     /// The number of blocks of each plane that the policy needs with one tenant: those that stand
     /// open, and those that are free so that collection never gets stuck (the proof is in the FTL's
-    /// `placement/reserve.rs`). More must be spare. `translation` says whether there are translation
-    /// pages. 0 without a policy, which works on any legal drive.
+    /// `placement/reserve.rs`). More must be spare. `translation` says whether there are pages of
+    /// translations. 0 without a policy, which works on any legal drive.
     pub const fn blocks_needed(&self, translation: bool) -> u32 {
         if matches!(self.policy, PlacementPolicy::None) {
             return 0;

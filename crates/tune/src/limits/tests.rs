@@ -116,7 +116,7 @@ fn what_a_placement_policy_remembers_is_paid_for_and_needs_spare_blocks() {
     let mut limits = Limits::default();
     limits.complete_for_purchase_from(&base);
     let prices = Prices { dram_modules: Vec::new(), ..Prices::market() };
-    let mut placed = (*base).clone();
+    let mut placed = base.clone();
     placed.placement.policy = PlacementPolicy::Lifespan;
     // 8 B for each 4 KiB that the host sees are a 512th of them.
     let more = prices.of(&placed) - prices.of(&base);
