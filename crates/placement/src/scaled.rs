@@ -1,10 +1,10 @@
 //! A small drive that works as a large one, for a load that would not fill the large one.
 //!
 //! Where pages die matters only once a drive has been written over, and a recorded trace of some
-//! gigabytes never writes over a drive of a terabyte. So the drive is cut to what the load fills: a
-//! part of its planes, with the same part of its cache and of its controller's bandwidths, and
-//! blocks that are smaller and fewer. What a command takes, the link, the victim policy, pacing, the
-//! unit of collection and the share of spare capacity stay those of the drive.
+//! gigabytes never writes over a drive of a terabyte. So the drive is cut to what the load fills:
+//! a part of its planes, with the same part of its cache and of its controller's bandwidths, and
+//! blocks that are smaller and fewer. What a command takes, the link, the victim policy, pacing,
+//! the unit of collection and the share of spare capacity stay those of the drive.
 //!
 //! What that changes: fewer planes serve a burst, as if the load were that of the whole drive times
 //! the part that is left.
@@ -13,7 +13,7 @@ use crate::error::PlacementError;
 use crate::load::Load;
 use ssdtune_model::{Bytes, DeviceConfig};
 
-/// Blocks of a plane that a scaled drive shall have, so that open blocks take few of the spare ones.
+/// Blocks of a plane that a scaled drive shall have, so that open blocks take few spare ones.
 const BLOCKS: u64 = 512;
 /// Programs that fill a block, the most and the fewest.
 const BLOCK_PROGRAMS: [u64; 2] = [64, 8];

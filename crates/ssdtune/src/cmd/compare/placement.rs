@@ -118,7 +118,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PAGES", default_value_t = 0, conflicts_with = "response")]
     write_buffer: u32,
 
-    /// Replay each load until write amplification changes by less than this share, 12 times at most.
+    /// Replay each load until write amplification changes by less than this share (12 at most).
     #[arg(long, value_name = "SHARE", value_parser = real(1e-6..=1.0), conflicts_with = "response")]
     settle: Option<f64>,
 
