@@ -14,8 +14,8 @@ mod slc_cache;
 
 pub use choices::{
     Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, GcUnit,
-    HostInterface, MovedPages, PlacementPolicy, PlaneOrder, Priority, Scheduler, Sharing,
-    SuspensionSupport, TableScale,
+    HostInterface, MovedPages, PlacementMemory, PlacementPolicy, PlaneOrder, Priority, Scheduler,
+    Sharing, SuspensionSupport, TableScale,
 };
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};

@@ -17,6 +17,7 @@ fn haml(pages: u64, slices: u32, clusters: u32, period: u64) -> Haml {
         scale: TableScale::Linear,
         interval: true,
         wear_rules: true,
+        ..Placement::default()
     };
     Haml::new(&config, pages, 1)
 }

@@ -1,7 +1,7 @@
 //! How pages are separated by their expected lifetime: which write frontier of its plane a page
 //! goes to.
 
-use super::{MovedPages, PlacementPolicy, TableScale};
+use super::{MovedPages, PlacementMemory, PlacementPolicy, TableScale};
 use crate::units::Nanos;
 
 /// Most frontiers of host data that a plane may have.
@@ -24,6 +24,8 @@ pub struct Placement {
     pub policy: PlacementPolicy,
     /// Where pages go that collection moves.
     pub moved: MovedPages,
+    /// How much lifespan remembers, besides 8 B a logical page.
+    pub memory: PlacementMemory,
     /// Clusters of HAML-SSD, each with a frontier of its own.
     pub clusters: u32,
     /// Equal parts of the logical pages whose updates HAML-SSD counts.
@@ -85,6 +87,7 @@ impl Default for Placement {
         Self {
             policy: PlacementPolicy::None,
             moved: MovedPages::Policy,
+            memory: PlacementMemory::Full,
             clusters: 6,
             slices: 2_560,
             // Six hours, as in the paper.
