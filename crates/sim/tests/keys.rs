@@ -6,6 +6,8 @@
 //! changing it must change nothing. Each scene also says what must happen in it, so that a scene in
 //! which its keys cannot matter is noticed.
 
+mod lifespan;
+
 use crate::drives::{self, Mix, Ran};
 use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
 use ssdtune_model::config::*;
@@ -98,7 +100,7 @@ fn scenes() -> Vec<Scene> {
     scenes.extend(die_scenes());
     scenes.extend(wear_scenes());
     scenes.extend(load_scenes());
-    scenes.push(lifespan_scene());
+    scenes.push(lifespan::lifespan_scene());
     scenes.push(controller_scene());
     scenes.push(superblock_scene());
     scenes.push(buffer_scene());
@@ -310,29 +312,6 @@ fn wear_scenes() -> [Scene; 2] {
         },
     );
     [wear, hotness_queues].map(|scene| Scene { streams: cold_and_hot(), ..scene })
-}
-
-fn lifespan_scene() -> Scene {
-    let lifespan = scene(
-        "lifespan",
-        |c| {
-            c.placement.policy = PlacementPolicy::Lifespan;
-            c.gc.policy = GcPolicy::RemainingLife;
-            c.flash.blocks_per_plane = 128;
-            c.gc.threshold = 0.6;
-        },
-        |shown| {
-            let drawn = |c: &mut DeviceConfig| {
-                (c.gc.policy, c.gc.choices) = (GcPolicy::Rga, 64);
-            };
-            let moved = shown.ran.report.collection.moved_pages;
-            vec![
-                ("pages are moved", moved > 0),
-                ("lives decide", moved != shown.when(drawn).collection.moved_pages),
-            ]
-        },
-    );
-    Scene { streams: cold_and_hot(), ..lifespan }
 }
 
 fn load_scenes() -> [Scene; 4] {
