@@ -18,7 +18,7 @@
 //! | `Dac` | 6 | 5 B a logical page | one for each queue |
 //! | `Warcip` | 6 | 4 B a logical page | one for each queue |
 //! | `Midas` | 2 | 4 B a logical page | six, by how often the page was moved |
-//! | `Lifespan` | 9 | 8 B a logical page, 335 KiB | nine, by the page's age |
+//! | `Lifespan` | 9 | 8 B a page, 4 B a block, 275 or 130 KiB | nine, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
 //! Moved pages have frontiers apart from those of host data. `placement.moved` changes that: they
@@ -58,7 +58,7 @@ use auto_stream::AutoStream;
 use dac::Dac;
 use haml::Haml;
 use hotis::Hotis;
-use lifespan::Lifespan;
+use lifespan::{DriveSize, Lifespan};
 use midas::Midas;
 use oracle::Oracle;
 use rand::RngExt;
@@ -213,7 +213,14 @@ impl Placer {
             PlacementPolicy::Midas => ActivePolicy::Midas(Box::new(Midas::new(pages))),
             PlacementPolicy::Lifespan => {
                 let unit = u64::from(config.allocation_geometry().pages_per_block) * planes as u64;
-                ActivePolicy::Lifespan(Box::new(Lifespan::new(pages, unit, spare_blocks(config))))
+                let size = DriveSize {
+                    pages,
+                    unit,
+                    planes: planes as u64,
+                    blocks: config.allocation_geometry().blocks_per_plane,
+                    spare: spare_blocks(config),
+                };
+                ActivePolicy::Lifespan(Box::new(Lifespan::new(&size, config.placement.memory)))
             }
         };
         Self {
@@ -386,6 +393,17 @@ impl Placer {
         if frontier != FrontierId::TRANSLATION {
             let queue = self.queue(frontier);
             with_policy!(&mut self.policy, policy => policy.collected(at, queue), ());
+        }
+    }
+
+    /// The share of the valid pages of a block that will be overwritten before long, with 16 bits
+    /// behind the point; 0 if the policy does not know.
+    pub fn dies_soon(&self, at: BlockAddr, frontier: FrontierId) -> u32 {
+        match &self.policy {
+            ActivePolicy::Lifespan(lifespan) if frontier != FrontierId::TRANSLATION => {
+                lifespan.dies_soon(at, self.queue(frontier))
+            }
+            _ => 0,
         }
     }
 

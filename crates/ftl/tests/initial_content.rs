@@ -26,7 +26,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<TenantSpec>, InitialContent) {
     config.mapping.ideal = rng.random_bool(0.4);
     config.mapping.cmt_capacity = Bytes(rng.random_range(100..3000));
     config.mapping.cmt_sharing = *Sharing::ALL.choose(rng).expect("not empty");
-    config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
+    config.gc.policy = GcPolicy::UNPLACED[number as usize % GcPolicy::UNPLACED.len()];
     config.gc.threshold = 0.1;
     config.wear.static_leveling = rng.random();
     config.wear.dynamic_leveling = rng.random();

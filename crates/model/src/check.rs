@@ -8,7 +8,7 @@
 
 use crate::catalogue::{self, Parameter, Value};
 use crate::config::{
-    Cache, CacheMode, DeviceConfig, Frontiers, Gc, GcUnit, HostInterface, MovedPages,
+    Cache, CacheMode, DeviceConfig, Frontiers, Gc, GcPolicy, GcUnit, HostInterface, MovedPages,
     PlacementPolicy,
 };
 use crate::fault::{Fault, Faults, Problem};
@@ -140,8 +140,20 @@ impl DeviceConfig {
         }
     }
 
-    /// Checks that a placement policy with more frontiers is not combined with MQSim's three.
+    /// Checks that a placement policy with more frontiers is not combined with MQSim's three, and
+    /// that victims are not chosen by what the policy does not know.
     fn check_placement(&self, faults: &mut Faults) {
+        let policy = self.placement.policy;
+        if self.gc.policy == GcPolicy::RemainingLife && policy != PlacementPolicy::Lifespan {
+            let lifespan = PlacementPolicy::Lifespan.name();
+            let reason = format!(
+                "placement.policy {} does not tell how long pages live: set it to {lifespan}, or \
+                 choose other victims",
+                policy.name()
+            );
+            let fault = Fault::new("gc.policy", Problem::Conflict { reason });
+            faults.push(fault.with_value(self.gc.policy.name()));
+        }
         let Frontiers { host, moved } = self.placement.frontiers();
         if host == 1 && moved == 1 {
             return;

@@ -14,8 +14,8 @@ mod slc_cache;
 
 pub use choices::{
     Allocation, BusOrder, CacheMode, CommandTimes, FlashTechnology, GcPolicy, GcUnit,
-    HostInterface, IntervalStart, MovedPages, PlacementPolicy, PlaneOrder, Priority, Scheduler,
-    Sharing, SuspensionSupport, TableScale, UpdateUnit,
+    HostInterface, IntervalStart, MovedPages, PlacementMemory, PlacementPolicy, PlaneOrder,
+    Priority, Scheduler, Sharing, SuspensionSupport, TableScale, UpdateUnit,
 };
 pub use compat::Compat;
 pub use constants::{Ageing, Energy};

@@ -126,7 +126,7 @@ impl Memory {
         let visible_pages = ledger.visible_bytes.0 / u64::from(config.geometry().page_bytes.max(1));
         let table = Bytes(visible_pages * MAPPING_ENTRY_BYTES);
         let cached = if config.mapping.ideal { table } else { config.mapping.cmt_capacity };
-        let placement_bytes = config.placement.memory(visible_pages, ledger.totals.blocks);
+        let placement_bytes = config.placement.memory_needed(visible_pages, ledger.totals.blocks);
         let empty = ledger.totals.blocks * SIM_BLOCK_BYTES;
         Self {
             drive_dram_bytes: config.cache.capacity + cached + placement_bytes,
@@ -231,7 +231,8 @@ mod tests {
         assert_eq!(none.placement_bytes, Bytes(0));
         // 8 B for each page that the host sees, as much as the mapping table has.
         let table = lifespan.mapping_table_bytes;
-        assert_eq!(lifespan.placement_bytes, table + Bytes(335 << 10));
+        let blocks = 4 * Ledger::of(&DeviceConfig::default()).totals.blocks;
+        assert_eq!(lifespan.placement_bytes, table + Bytes((275 << 10) + blocks));
         let more = lifespan.placement_bytes;
         assert_eq!(lifespan.drive_dram_bytes, none.drive_dram_bytes + more);
         assert_eq!(lifespan.simulation_full_bytes, none.simulation_full_bytes + more);

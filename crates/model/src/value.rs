@@ -273,6 +273,8 @@ pub enum Candidates {
     },
     /// Every legal name, or both positions of a switch.
     All,
+    /// A list of names.
+    Names(&'static [&'static str]),
 }
 
 impl Candidates {
@@ -289,6 +291,7 @@ impl Candidates {
                 Legal::Bools => vec![Value::Bool(false), Value::Bool(true)],
                 names => names.names().map(Value::Name).collect(),
             },
+            Self::Names(list) => list.iter().copied().map(Value::Name).collect(),
         }
     }
 }
@@ -307,6 +310,7 @@ impl fmt::Display for Candidates {
             Self::Reals(items) => list(items, f),
             Self::Steps { from, to, by } => write!(f, "{from} to {to} by {by}"),
             Self::All => f.write_str("all"),
+            Self::Names(items) => list(items, f),
         }
     }
 }

@@ -83,7 +83,7 @@ fn draw_policies(config: &mut DeviceConfig, rng: &mut Pcg64Mcg) {
     config.mapping.cmt_sharing = pick(rng, Sharing::ALL);
     config.mapping.plane_order = pick(rng, PlaneOrder::ALL);
     config.mapping.allocation = pick(rng, Allocation::ALL);
-    config.gc.policy = pick(rng, GcPolicy::ALL);
+    config.gc.policy = pick(rng, GcPolicy::UNPLACED);
     config.gc.threshold = pick(rng, &[0.02, 0.1, 0.3]);
     config.gc.hard_threshold = pick(rng, &[0.005, 0.05, 0.2]);
     config.gc.preemptible = rng.random();

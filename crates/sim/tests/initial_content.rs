@@ -27,7 +27,7 @@ fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, InitialContent) {
     let mut config = small();
     config.run.seed = seed;
     config.flash.blocks_per_plane = 32;
-    config.gc.policy = GcPolicy::ALL[seed as usize % GcPolicy::ALL.len()];
+    config.gc.policy = GcPolicy::UNPLACED[seed as usize % GcPolicy::UNPLACED.len()];
     config.gc.threshold = 0.12;
     config.mapping.ideal = seed.is_multiple_of(3);
     config.mapping.cmt_capacity = Bytes(4096);

@@ -6,6 +6,8 @@
 //! changing it must change nothing. Each scene also says what must happen in it, so that a scene in
 //! which its keys cannot matter is noticed.
 
+mod lifespan;
+
 use crate::drives::{self, Mix, Ran};
 use ssdtune_model::catalogue::{Effect, Legal, Parameter, Value, parameters};
 use ssdtune_model::config::*;
@@ -98,6 +100,7 @@ fn scenes() -> Vec<Scene> {
     scenes.extend(die_scenes());
     scenes.extend(wear_scenes());
     scenes.extend(load_scenes());
+    scenes.push(lifespan::lifespan_scene());
     scenes.push(controller_scene());
     scenes.push(superblock_scene());
     scenes.push(buffer_scene());

@@ -3,7 +3,7 @@
 use crate::drives;
 use ssdtune_ftl::{Ftl, FtlError, TenantSpec};
 use ssdtune_model::DeviceConfig;
-use ssdtune_model::config::{MovedPages, PlacementPolicy};
+use ssdtune_model::config::{MovedPages, PlacementMemory, PlacementPolicy};
 use ssdtune_model::ledger::{Ledger, Memory};
 use ssdtune_sim::Tenant;
 
@@ -29,14 +29,16 @@ fn ftl(config: &DeviceConfig) -> Result<Ftl, FtlError> {
 /// whole regions, slices and leaves of pages are rounded.
 #[test]
 fn the_memory_charged_is_what_a_policy_holds() {
-    for (policy, unit_bytes) in
-        POLICIES.into_iter().flat_map(|policy| [(policy, 0), (policy, 4096)])
-    {
+    let full = POLICIES.map(|policy| (policy, PlacementMemory::Full));
+    let small = (PlacementPolicy::Lifespan, PlacementMemory::Small);
+    let all = full.into_iter().chain([small]);
+    for ((policy, memory), unit_bytes) in all.flat_map(|one| [(one, 0), (one, 4096)]) {
         let mut config = drives::small();
         config.flash.blocks_per_plane = 512;
         config.flash.pages_per_block = 64;
         config.flash.page_bytes = 16_384;
         config.placement.policy = policy;
+        config.placement.memory = memory;
         if unit_bytes > 0 {
             config.gc.unit = ssdtune_model::config::GcUnit::Drive;
             config.mapping.unit_bytes = unit_bytes;

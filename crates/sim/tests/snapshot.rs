@@ -4,7 +4,7 @@
 use crate::drives::{self, Mix, small};
 use ssdtune_model::config::{
     Allocation, BusOrder, CacheMode, CommandTimes, Compat, GcPolicy, GcUnit, HostInterface,
-    PlacementPolicy,
+    PlacementMemory, PlacementPolicy,
 };
 use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors, TenantId};
 use ssdtune_sim::{
@@ -19,7 +19,7 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     let mut config = small();
     config.run.seed = number;
     config.gc.threshold = 0.2;
-    config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
+    config.gc.policy = GcPolicy::UNPLACED[number as usize % GcPolicy::UNPLACED.len()];
     config.mapping.ideal = number.is_multiple_of(3);
     config.mapping.allocation = Allocation::ALL[number as usize / 2 % Allocation::ALL.len()];
     config.cache.mode = if number % 4 == 1 { CacheMode::Off } else { CacheMode::ReadWrite };
@@ -56,6 +56,10 @@ fn case(number: u64) -> (DeviceConfig, Vec<Tenant>) {
     }
     if number >= UNPLACED {
         config.placement.policy = PlacementPolicy::Lifespan;
+        if number % 2 == 1 {
+            config.placement.memory = PlacementMemory::Small;
+            config.gc.policy = GcPolicy::RemainingLife;
+        }
         config.flash.blocks_per_plane = 192;
     }
     let mut tenants = vec![Tenant::sole(&config)];
@@ -223,7 +227,7 @@ fn damaged_and_foreign_snapshots_are_told_apart() {
     let mut newer = bytes.clone();
     newer[8] += 1;
     let error = restore(&config, &tenants, &newer);
-    assert!(matches!(error, Some(SnapshotError::Version { found: 11 })), "{error:?}");
+    assert!(matches!(error, Some(SnapshotError::Version { found: 12 })), "{error:?}");
     let mut other = config.clone();
     other.gc.threshold = 0.3;
     let error = restore(&other, &tenants, &bytes);

@@ -29,7 +29,13 @@ impl Ftl {
         }
         let block = match self.pressed_fold(plane) {
             Some(block) => block,
-            None => self.rules.choose(&self.planes[plane], &mut self.rng)?,
+            None => {
+                let (record, placer) = (&self.planes[plane], &self.placer);
+                let soon = |block| {
+                    placer.dies_soon(BlockAddr { plane, block }, record.blocks[block].frontier)
+                };
+                self.rules.choose(record, &mut self.rng, soon)?
+            }
         };
         self.planes[plane].start_collecting(block);
         self.counters.collections += 1;

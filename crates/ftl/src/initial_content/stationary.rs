@@ -52,14 +52,15 @@ impl Stationary {
     /// The distribution over `blocks` blocks of which a share `rho` is valid, where 0 < rho < 1.
     pub fn new(rules: &VictimRules, blocks: u32, rho: f64) -> Self {
         let pages = match rules.policy {
-            GcPolicy::Greedy => rules.pages_per_block,
+            GcPolicy::Greedy | GcPolicy::RemainingLife => rules.pages_per_block,
             _ => rules.pages_per_block.min(PAGES_MAX),
         };
         let scale = f64::from(rules.pages_per_block) / f64::from(pages);
         let model = Model { pages: pages as usize, rho };
         let random_min = |min: u32| model.counts_to(|c| model.random(c, min as usize));
         let classes = match rules.policy {
-            GcPolicy::Greedy => Self::ageless(&model.greedy()),
+            // Of uniform writes no policy knows when they die.
+            GcPolicy::Greedy | GcPolicy::RemainingLife => Self::ageless(&model.greedy()),
             GcPolicy::Rga => {
                 Self::ageless(&model.counts_to(|c| model.choices(c, rules.choices as i32)))
             }

@@ -16,8 +16,11 @@
 //! take a sixth of the spare blocks at most: on small drives there are fewer queues, and each spans
 //! more octaves.
 //!
+//! Where victims go by remaining lives (`gc.policy`), the policy also tells how many pages of a
+//! block will soon be dead, by the block's queue and by when it was opened.
+//!
 //! All arithmetic is in integers, so every machine places a page alike. Cost: 8 B a logical page,
-//! 136 KiB of weights and 24 B a sampled page.
+//! 4 B a block, and 276 KiB of weights and sampled pages, or 130 KiB (`placement.memory`).
 
 mod hazard;
 mod log2;
@@ -33,8 +36,8 @@ use hazard::{BINS, Hazards, Rows};
 use log2::{LOG2_ONE, first_above, log2};
 use sample::Samples;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Table;
-use ssdtune_model::config::LIFESPAN_FRONTIERS;
+use ssdtune_model::config::{LIFESPAN_FRONTIERS, PlacementMemory};
+use ssdtune_model::{BlockAddr, Place, Table};
 
 /// Queues of host data by their expected life, and of moved pages by their age.
 const QUEUES: usize = LIFESPAN_FRONTIERS as usize - 1;
@@ -47,7 +50,8 @@ const MOVED: u8 = QUEUES as u8 + 1;
 /// The queue of moved pages that were not written since the drive was filled.
 const MOVED_UNWRITTEN: Queue = Queue(MOVED + QUEUES as u8);
 
-/// The first edge of the bins of lifetimes, in page writes.
+/// The least first edge of the bins of lifetimes, in ticks; it is half a block in each plane, since
+/// shorter lives need not be told apart.
 const FIRST_EDGE: u64 = 16;
 /// Ticks that the longest life may have, so that ages fit in 32 bits.
 const LIFE_MAX: u64 = 1 << 30;
@@ -83,6 +87,20 @@ struct Outlook {
     queue: Queue,
 }
 
+/// What a drive is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DriveSize {
+    /// Logical pages.
+    pub pages: u64,
+    /// Pages of a block in each plane.
+    pub unit: u64,
+    pub planes: u64,
+    /// Blocks of a plane.
+    pub blocks: u32,
+    /// Spare blocks of a plane.
+    pub spare: u32,
+}
+
 /// The policy: what is known of pages, the model, and the sample that teaches it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lifespan {
@@ -101,12 +119,19 @@ pub(crate) struct Lifespan {
     oldest: [u32; QUEUES - 1],
     /// From this queue on a page's first write goes to [`FRESH`].
     long: u8,
+    /// When each block was opened, in ticks, plane by plane.
+    opened: Vec<u32>,
+    /// Blocks of a plane.
+    blocks: u32,
+    /// Ticks in which the host writes all spare blocks.
+    spare: u64,
 }
 
 impl Lifespan {
-    /// For a number of logical pages, of which `unit` fill one block in each plane. `spare` is the
-    /// number of spare blocks of a plane.
-    pub fn new(pages: u64, unit: u64, spare: u32) -> Self {
+    /// For a drive.
+    pub fn new(drive: &DriveSize, memory: PlacementMemory) -> Self {
+        let &DriveSize { pages, unit, spare, .. } = drive;
+        let is_small = memory == PlacementMemory::Small;
         // Two queues at least, of host data and of moved pages, beside a further one each.
         let queues = (spare / OPEN_SHARE / 2).saturating_sub(1).clamp(2, QUEUES as u32);
         let mut shift = 0;
@@ -114,7 +139,8 @@ impl Lifespan {
             shift += 1;
         }
         let longest = ((2 * pages) >> shift).max(2 * FIRST_EDGE);
-        let (first, last) = (log2(FIRST_EDGE), log2(longest));
+        let first = (unit >> (shift + 1)).clamp(FIRST_EDGE, longest / 2);
+        let (first, last) = (log2(first), log2(longest));
         let step = (last - first) / (BINS as u32 - 1);
         let edge = |bin: usize| match bin + 1 {
             BINS => longest as u32,
@@ -127,8 +153,8 @@ impl Lifespan {
         let soonest = first - step / 2;
         Self {
             pages: Table::of(Past { life: NEVER, ..Past::default() }, pages as usize),
-            hazards: Hazards::new(step),
-            samples: Samples::new(std::array::from_fn(edge)),
+            hazards: Hazards::new(step, is_small),
+            samples: Samples::new(std::array::from_fn(edge), is_small),
             writes: 1 << shift,
             shift,
             next: None,
@@ -139,7 +165,28 @@ impl Lifespan {
                 upper(queue).map_or(u32::MAX, |upper| (first_above(upper) - 1) as u32)
             }),
             long: (3 * queues / 4) as u8,
+            opened: vec![0; (drive.planes * u64::from(drive.blocks)) as usize],
+            blocks: drive.blocks,
+            spare: ((drive.unit * u64::from(spare)) >> shift).max(1),
         }
+    }
+
+    /// The share of the valid pages of a block that will be overwritten before long, with 16 bits
+    /// behind the point: before the host has written all spare blocks, which is about as long as a
+    /// victim can wait. A page dies at a steady rate for the rest of its life. It lives as long as
+    /// its queue says, counted from when the block was opened, and once that is over, as long again
+    /// as the block is old.
+    pub fn dies_soon(&self, at: BlockAddr, queue: Queue) -> u32 {
+        let nth = if queue.0 >= MOVED { queue.0 - MOVED } else { queue.0 };
+        let life = self.oldest.get(usize::from(nth)).copied().unwrap_or(u32::MAX);
+        let age = self.now().wrapping_sub(self.opened[self.nth(at)]);
+        let rest = u64::from(life.saturating_sub(age).max(age));
+        ((self.spare << 16) / (self.spare + rest)) as u32
+    }
+
+    /// The place of a block among those of all planes.
+    fn nth(&self, at: BlockAddr) -> usize {
+        at.plane.index() * self.blocks as usize + at.block.index()
     }
 
     /// The time in ticks, never 0.
@@ -180,14 +227,14 @@ impl Lifespan {
         let since = u32::from(Self::octave(self.age(past)));
         let after = u32::from(Self::octave(self.age(after)));
         let shape = write.shape;
-        Rows::of(
+        self.hazards.rows([
             since << 5 | u32::from(past.life),
             shape.form(),
             shape.run() << 4 | shape.size(),
             u32::from(before.life) << 5 | after,
             u32::from(write.application) << 4 | shape.gap(),
             u32::from(past.writes.min(7)) << 5 | since,
-        )
+        ])
     }
 
     /// Looks at a write.
@@ -228,7 +275,7 @@ impl Policy for Lifespan {
 
     #[inline]
     fn expect(&mut self, write: &Write) {
-        self.next = Some(self.outlook(write));
+        self.next = Some(self.look(self.writing(write)));
     }
 
     fn observe(&mut self, write: &Write) {
@@ -242,6 +289,11 @@ impl Policy for Lifespan {
         self.writes += 1;
     }
 
+    fn opened(&mut self, at: BlockAddr, _: Queue) {
+        let nth = self.nth(at);
+        self.opened[nth] = self.now();
+    }
+
     #[inline]
     fn prefetch_page(&self, page: LogicalPage) {
         // Both neighbours will be looked at, and the page shares a cache line with one of them.
@@ -252,7 +304,7 @@ impl Policy for Lifespan {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let pages = self.pages.len() * size_of::<Past>();
-        pages as u64 + self.hazards.memory_bytes() + self.samples.memory_bytes()
+        let own = self.pages.len() * size_of::<Past>() + self.opened.len() * size_of::<u32>();
+        own as u64 + self.hazards.memory_bytes() + self.samples.memory_bytes()
     }
 }

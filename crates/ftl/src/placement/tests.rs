@@ -19,6 +19,7 @@ fn settings(slices: u32, clusters: u32, period: u64) -> Placement {
         count: UpdateUnit::Pages,
         interval_since: IntervalStart::Slice,
         wear_rules: true,
+        ..Placement::default()
     }
 }
 

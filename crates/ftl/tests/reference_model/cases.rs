@@ -6,8 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_ftl::{Places, TenantSpec};
 use ssdtune_model::config::{
-    Allocation, Compat, FlashTechnology, Frontiers, GcPolicy, MovedPages, PlacementPolicy,
-    PlaneOrder, Sharing,
+    Allocation, Compat, FlashTechnology, Frontiers, GcPolicy, MovedPages, PlacementMemory,
+    PlacementPolicy, PlaneOrder, Sharing,
 };
 use ssdtune_model::{Bytes, DeviceConfig, Geometry, Nanos};
 
@@ -23,7 +23,7 @@ pub fn case(number: u64) -> Case {
     [config.bus.channels, config.bus.chips_per_channel] = [shape[0], shape[1]];
     [config.flash.dies_per_chip, config.flash.planes_per_die] = [shape[2], shape[3]];
     config.run.seed = number;
-    config.gc.policy = GcPolicy::ALL[number as usize % GcPolicy::ALL.len()];
+    config.gc.policy = GcPolicy::UNPLACED[number as usize % GcPolicy::UNPLACED.len()];
     config.gc.threshold = *[0.02, 0.1, 0.25].choose(rng).expect("not empty");
     config.gc.window = rng.random_range(0..4);
     config.gc.choices = rng.random_range(0..4);
@@ -82,6 +82,10 @@ fn place(config: &mut DeviceConfig, number: u64, tenants: usize, rng: &mut Pcg64
     }
     let policies = PlacementPolicy::ALL;
     config.placement.policy = policies[1 + (number / 2) as usize % (policies.len() - 1)];
+    if config.placement.policy == PlacementPolicy::Lifespan && number % 4 == 1 {
+        config.placement.memory = PlacementMemory::Small;
+        config.gc.policy = GcPolicy::RemainingLife;
+    }
     config.placement.moved = *MovedPages::ALL.choose(rng).expect("not empty");
     // 12 or 32 frontiers for each tenant would take all the blocks that a run has time to fill.
     let is_wide = match config.placement.policy {

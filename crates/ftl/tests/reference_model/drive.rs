@@ -396,7 +396,8 @@ impl Reference {
                 assert!(self.invalid(at) >= enough);
             }
             GcPolicy::CostBenefit => self.check_benefit(at, &candidates),
-            GcPolicy::Rga | GcPolicy::Random | GcPolicy::RandomPlus => {}
+            // Which were drawn is not known. What a block is worth is tested beside the code.
+            GcPolicy::Rga | GcPolicy::RemainingLife | GcPolicy::Random | GcPolicy::RandomPlus => {}
         }
     }
 

@@ -1,10 +1,10 @@
 //! Rows of mapping, placement, garbage collection and wear levelling.
 
 use super::Candidates::{Fixed, Ints, Reals, Steps};
-use super::{Group, Section, Since, Unit, Value, only, row};
+use super::{Candidates, Group, Section, Since, Unit, Value, only, row};
 use crate::config::{
-    Allocation, DeviceConfig, GcPolicy, GcUnit, IntervalStart, MovedPages, PlacementPolicy,
-    PlaneOrder, Sharing, TableScale, UpdateUnit,
+    Allocation, DeviceConfig, GcPolicy, GcUnit, IntervalStart, MovedPages, PlacementMemory,
+    PlacementPolicy, PlaneOrder, Sharing, TableScale, UpdateUnit,
 };
 
 const MIB: u64 = 1 << 20;
@@ -97,6 +97,11 @@ fn needs_interval(config: &DeviceConfig) -> Option<&'static str> {
     needs_haml(config).or(ignored)
 }
 
+fn needs_lifespan(config: &DeviceConfig) -> Option<&'static str> {
+    (config.placement.policy != PlacementPolicy::Lifespan)
+        .then_some("placement.policy is not lifespan")
+}
+
 fn has_own_moves(config: &DeviceConfig) -> Option<&'static str> {
     match config.placement.policy {
         PlacementPolicy::Sepbit => {
@@ -126,6 +131,11 @@ pub(super) const PLACEMENT: Section = Section {
             .unless(has_own_moves)
             .since(Since::Placement)
             .says("Which write frontiers take the pages that collection moves."),
+        row!("placement.memory", placement.memory)
+            .names(PlacementMemory::NAMES)
+            .unless(needs_lifespan)
+            .since(Since::Placement)
+            .says("How much lifespan remembers to learn from, besides 8 B a logical page."),
         row!("placement.clusters", placement.clusters)
             .ints(2, 16)
             .unless(needs_haml)
@@ -194,12 +204,25 @@ fn needs_soft_zone(config: &DeviceConfig) -> Option<&'static str> {
 }
 
 fn needs_d_choices(config: &DeviceConfig) -> Option<&'static str> {
-    (config.gc.policy != GcPolicy::Rga).then_some("gc.policy is not d-choices")
+    let draws = matches!(config.gc.policy, GcPolicy::Rga | GcPolicy::RemainingLife);
+    (!draws).then_some("gc.policy is neither d-choices nor remaining-life")
 }
 
 fn needs_window(config: &DeviceConfig) -> Option<&'static str> {
     (config.gc.policy != GcPolicy::WindowedGreedy).then_some("gc.policy is not windowed-greedy")
 }
+
+/// Those that go with any placement policy.
+const GC_POLICIES: Candidates = Candidates::Names(&[
+    "greedy",
+    "d-choices",
+    "random",
+    "random+",
+    "random++",
+    "fifo",
+    "cost-benefit",
+    "windowed-greedy",
+]);
 
 /// Garbage collection.
 pub(super) const GC: Section = Section {
@@ -208,7 +231,7 @@ pub(super) const GC: Section = Section {
     rows: &[
         row!("gc.policy", gc.policy)
             .names(GcPolicy::NAMES)
-            .all()
+            .candidates(GC_POLICIES, GC_POLICIES)
             .mqsim(Group::Device, &["GC_Block_Selection_Policy"])
             .absent(Value::Name("d-choices"))
             .says("Which block is collected."),
@@ -244,8 +267,8 @@ pub(super) const GC: Section = Section {
             .candidates(Fixed, Ints(&[2, 4, 8, 16, 32]))
             .unless(needs_d_choices)
             .says(
-                "Blocks the d-choices policy draws; 0 takes the binary logarithm of the blocks \
-                 per plane.",
+                "Blocks that the policies d-choices and remaining-life draw; 0 takes the binary \
+                 logarithm of the blocks per plane for d-choices, and 64 for remaining-life.",
             ),
         row!("gc.window", gc.window)
             .ints(0, 1 << 20)

@@ -205,3 +205,16 @@ fn inert_settings_are_found_among_those_asked_about() {
     assert_eq!(advice.len(), 1);
     assert_eq!(advice[0].key, "host.sata_processing_delay_ns");
 }
+
+#[test]
+fn victims_by_remaining_life_need_a_policy_that_knows_it() {
+    for &policy in PlacementPolicy::ALL {
+        let mut config = DeviceConfig::default();
+        config.gc.policy = GcPolicy::RemainingLife;
+        config.placement.policy = policy;
+        let keys = |faults: Faults| faults.0.iter().map(|one| one.key.clone()).collect::<Vec<_>>();
+        let faults = config.check().err().map(keys).unwrap_or_default();
+        let expected = if policy == PlacementPolicy::Lifespan { vec![] } else { vec!["gc.policy"] };
+        assert_eq!(faults, expected, "{policy}");
+    }
+}

@@ -237,8 +237,16 @@ choice!(
         CostBenefit = "cost-benefit" | "",
         /// The one with the most invalid pages among those that were written longest ago.
         WindowedGreedy = "windowed-greedy" | "",
+        /// The one with the most invalid pages, less the valid ones that the placement policy
+        /// expects to be overwritten before long. Only `lifespan` knows when pages will be.
+        RemainingLife = "remaining-life" | "",
     }
 );
+
+impl GcPolicy {
+    /// Those that go with any placement policy.
+    pub const UNPLACED: &[Self] = Self::ALL.split_at(8).0;
+}
 
 choice!(
     /// Which of its plane's write frontiers (open blocks) a page goes to.
@@ -305,6 +313,16 @@ choice!(
         Drive = "drive" | "",
         /// The update of the same page before it. The first one in a period ends no interval.
         Page = "page" | "",
+    }
+);
+
+choice!(
+    /// How much a placement policy remembers to learn from.
+    PlacementMemory {
+        /// `lifespan`: 8,192 sampled pages and 1,024 rows of weights for a feature at most.
+        Full = "full" | "",
+        /// `lifespan`: 4,096 sampled pages and 256 rows of weights for a feature.
+        Small = "small" | "",
     }
 );
 

@@ -1,7 +1,7 @@
 //! How pages are separated by their expected lifetime: which write frontier of its plane a page
 //! goes to.
 
-use super::{IntervalStart, MovedPages, PlacementPolicy, TableScale, UpdateUnit};
+use super::{IntervalStart, MovedPages, PlacementMemory, PlacementPolicy, TableScale, UpdateUnit};
 use crate::units::{Bytes, Nanos};
 
 /// Most frontiers of host data that a plane may have.
@@ -19,8 +19,9 @@ pub const LIFESPAN_FRONTIERS: u32 = 9;
 
 /// Fewer regions than this, of 4 B, do `hotis` and `asa-ftl` count updates of: 2^n pages each.
 const REGIONS_MAX: u64 = 1 << 18;
-/// Bytes of the tables that `lifespan` learns with, whatever the size of the drive.
-const LIFESPAN_TABLES_BYTES: u64 = 335 << 10;
+/// Bytes of the tables that `lifespan` learns with, whatever the size of the drive: all of them, and
+/// the small ones.
+const LIFESPAN_TABLES_BYTES: [u64; 2] = [275 << 10, 130 << 10];
 /// Bytes of what `haml` knows of a slice: its counters, and its part of the last training.
 pub const HAML_SLICE_BYTES: u64 = 37;
 
@@ -31,6 +32,8 @@ pub struct Placement {
     pub policy: PlacementPolicy,
     /// Where pages go that collection moves.
     pub moved: MovedPages,
+    /// How much lifespan remembers, besides 8 B a logical page.
+    pub memory: PlacementMemory,
     /// Clusters of HAML-SSD, each with a frontier of its own.
     pub clusters: u32,
     /// Equal parts of the logical pages whose updates HAML-SSD counts.
@@ -97,7 +100,7 @@ impl Placement {
 
     /// Memory that the policy needs in the drive's controller, for a number of logical pages and of
     /// blocks.
-    pub fn memory(&self, pages: u64, blocks: u64) -> Bytes {
+    pub fn memory_needed(&self, pages: u64, blocks: u64) -> Bytes {
         Bytes(match self.policy {
             PlacementPolicy::None | PlacementPolicy::AutoStream => 0,
             PlacementPolicy::Hotis | PlacementPolicy::AsaFtl => {
@@ -115,7 +118,11 @@ impl Placement {
             PlacementPolicy::Sepbit => 4 * (pages + blocks),
             PlacementPolicy::Dac => 5 * pages,
             PlacementPolicy::Warcip | PlacementPolicy::Midas => 4 * pages,
-            PlacementPolicy::Lifespan => 8 * pages + LIFESPAN_TABLES_BYTES,
+            PlacementPolicy::Lifespan => {
+                let [full, small] = LIFESPAN_TABLES_BYTES;
+                let is_full = matches!(self.memory, PlacementMemory::Full);
+                8 * pages + 4 * blocks + if is_full { full } else { small }
+            }
         })
     }
 
@@ -141,6 +148,7 @@ impl Default for Placement {
         Self {
             policy: PlacementPolicy::None,
             moved: MovedPages::Policy,
+            memory: PlacementMemory::Full,
             clusters: 6,
             slices: 2_560,
             // Six hours, as in the paper.

@@ -29,7 +29,8 @@ fn all_faults_are_reported_at_once_with_lines_and_remedies() {
             "line 1: nme = 1: no such key; did you mean name?",
             "line 3: gc.treshold = 0.1: no such key; did you mean gc.threshold?",
             "line 4: gc.policy = \"gredy\": must be a name: greedy, d-choices, random, random+, \
-             random++, fifo, cost-benefit, windowed-greedy; did you mean greedy?",
+             random++, fifo, cost-benefit, windowed-greedy, remaining-life; \
+             did you mean greedy?",
             "line 5: gc.hard_threshold = 2: must be a number: between 0 and 1, both excluded",
             "line 8: bus.channels = \"many\": must be a whole number: 1 to 1024",
             "line 9: channels: stands twice, first in line 8; keep one",

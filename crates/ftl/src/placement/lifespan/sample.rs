@@ -5,22 +5,21 @@
 //! and teaches of each page the bins that it has outlived so far, so lives that do not end teach
 //! as well. What outlives the last bin leaves.
 //!
-//! Cost: 25 B a slot, 200 KiB; two slots are looked at for each write, of which each is 4 B unless
-//! it has something to teach.
+//! Cost: 25 B a slot, 200 KiB or, if it is small, 100 KiB; two slots are looked at for each write,
+//! of which each is 4 B unless it has something to teach.
 
 use super::hazard::{BINS, Hazards, Rows};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
-/// log2 of the number of slots.
-const SLOTS_LOG2: u32 = 13;
+/// log2 of the number of slots, in a full model and in a small one.
+const FULL_LOG2: u32 = 13;
+const SMALL_LOG2: u32 = 12;
 /// Slots that the hand looks at for each write.
 const VISITS: usize = 2;
 /// Writes between two rounds of the hand.
 const PAUSE: usize = 32;
-/// Bins of a page that does not die are taught together.
-const STRIDE: usize = 2;
 /// No page has this number.
 const NOBODY: u32 = u32::MAX;
 
@@ -39,6 +38,8 @@ struct Sample {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Samples {
     slots: Vec<Sample>,
+    /// log2 of their number.
+    slots_log2: u32,
     /// When each slot has something to teach, in ticks.
     due: Vec<u32>,
     /// The first bin of each slot that was not taught yet.
@@ -50,12 +51,15 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub fn new(edges: [u32; BINS]) -> Self {
+    pub fn new(edges: [u32; BINS], is_small: bool) -> Self {
+        let slots_log2 = if is_small { SMALL_LOG2 } else { FULL_LOG2 };
+        let slots = 1 << slots_log2;
         let empty = Sample { page: NOBODY, born: 0, rows: Rows::default() };
         Self {
-            slots: vec![empty; 1 << SLOTS_LOG2],
-            due: vec![0; 1 << SLOTS_LOG2],
-            taught: vec![0; 1 << SLOTS_LOG2],
+            slots: vec![empty; slots],
+            due: vec![0; slots],
+            taught: vec![0; slots],
+            slots_log2,
             hand: 0,
             edges,
         }
@@ -63,8 +67,8 @@ impl Samples {
 
     /// The slot of a page.
     #[inline]
-    fn slot(page: LogicalPage) -> usize {
-        (page.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG2)) as usize
+    fn slot(&self, page: LogicalPage) -> usize {
+        (page.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.slots_log2)) as usize
     }
 
     /// The bin of a life.
@@ -76,13 +80,13 @@ impl Samples {
     /// The age at which a page whose first bins were taught is looked at again.
     #[inline]
     fn next_lesson(&self, taught: u8) -> u32 {
-        self.edges[(usize::from(taught) + STRIDE - 1).min(BINS - 1)] + 1
+        self.edges[usize::from(taught).min(BINS - 1)] + 1
     }
 
     /// Takes note that a page is written which these rows speak for.
     #[inline]
     pub fn write(&mut self, hazards: &mut Hazards, page: LogicalPage, now: u32, rows: Rows) {
-        let at = Self::slot(page);
+        let at = self.slot(page);
         let sample = self.slots[at];
         let is_same = sample.page == page.0 as u32;
         if is_same {
@@ -102,15 +106,19 @@ impl Samples {
 
     /// Lets the hand look at some slots.
     fn go_round(&mut self, hazards: &mut Hazards, now: u32) {
-        let rounds = (1 << SLOTS_LOG2) / (VISITS * PAUSE);
+        let rounds = self.slots.len() / (VISITS * PAUSE);
         let first = (self.hand as usize / PAUSE) % rounds * (VISITS * PAUSE);
-        let mut due = 0_u64;
-        for (bit, &at) in self.due[first..first + VISITS * PAUSE].iter().enumerate() {
-            due |= u64::from(now.wrapping_sub(at) < 1 << 31) << bit;
-        }
-        while due != 0 {
-            self.visit(hazards, first + due.trailing_zeros() as usize, now);
-            due &= due - 1;
+        // Nearly always nothing is due in eight slots: one look at all of them tells.
+        for eight in (first..first + VISITS * PAUSE).step_by(8) {
+            let due = &self.due[eight..eight + 8];
+            let not_yet = due.iter().fold(u32::MAX, |all, &at| all & now.wrapping_sub(at));
+            if not_yet >> 31 == 0 {
+                for at in eight..eight + 8 {
+                    if now.wrapping_sub(self.due[at]) >> 31 == 0 {
+                        self.visit(hazards, at, now);
+                    }
+                }
+            }
         }
     }
 
@@ -135,7 +143,7 @@ impl Samples {
     /// Asks for the cache line of a page's slot.
     #[inline]
     pub fn prefetch(&self, page: LogicalPage) {
-        prefetch(&self.slots[Self::slot(page)]);
+        prefetch(&self.slots[self.slot(page)]);
     }
 
     /// Heap memory in bytes.

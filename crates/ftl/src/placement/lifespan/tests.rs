@@ -6,9 +6,16 @@ use crate::placement::ShapeTracker;
 use crate::tenant::Places;
 use proptest::prelude::*;
 use ssdtune_model::config::PlacementPolicy;
-use ssdtune_model::{DeviceConfig, Lpn, Nanos, TenantId};
+use ssdtune_model::{BlockId, DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 
 const PAGES: u64 = 20_000;
+
+/// The policy of a drive of one plane.
+fn policy_of(pages: u64, unit: u64, spare: u32) -> Lifespan {
+    let blocks = (pages / unit) as u32 + spare;
+    let drive = DriveSize { pages, unit, planes: 1, blocks, spare };
+    Lifespan::new(&drive, PlacementMemory::Full)
+}
 
 /// The shape of a page of a request, the same for all pages of it.
 fn shape(pages: u32, sectors: u32) -> Shape {
@@ -24,7 +31,7 @@ fn host(page: u64, shape: Shape) -> Write {
 /// Two kinds of writes in turn: small ones to 50 pages, so that each lives for 100 writes, and
 /// large ones that go round all others. Returns what becomes of each kind.
 fn taught(rounds: u64) -> (Lifespan, Write, Write) {
-    let mut policy = Lifespan::new(PAGES, 64, SPARE);
+    let mut policy = policy_of(PAGES, 64, SPARE);
     let (small, large) = (shape(1, 1), shape(64, 1_024));
     for round in 0..rounds {
         policy.observe(&host(round % 50, small));
@@ -39,7 +46,7 @@ const SPARE: u32 = 1_000;
 #[test]
 fn small_drives_have_fewer_queues() {
     let queues = |spare| {
-        let policy = Lifespan::new(1 << 20, 64, spare);
+        let policy = policy_of(1 << 20, 64, spare);
         1 + policy.longest.iter().filter(|&&longest| longest != u32::MAX).count()
     };
     assert_eq!([0, 47, 48, 54, 107, 108, 1_000].map(queues), [2, 2, 3, 3, 7, 8, 8]);
@@ -67,7 +74,7 @@ fn the_shape_tells_pages_that_were_never_written() {
 
 #[test]
 fn moved_pages_go_by_their_age() {
-    let mut policy = Lifespan::new(PAGES, 64, SPARE);
+    let mut policy = policy_of(PAGES, 64, SPARE);
     let moved = Write { cause: Cause::Move(Queue(0)), ..host(7, Shape::default()) };
     assert_eq!(policy.queue(&moved), MOVED_UNWRITTEN);
     policy.observe(&host(7, Shape::default()));
@@ -100,7 +107,7 @@ fn what_was_expected_is_what_is_asked_for() {
 /// Every machine does the same, whatever its floating point and its vectors.
 #[test]
 fn the_queues_of_a_long_run_stay_what_they_were() {
-    let mut policy = Lifespan::new(PAGES, 64, SPARE);
+    let mut policy = policy_of(PAGES, 64, SPARE);
     let (mut state, mut digest) = (1_u64, 0_u64);
     for _ in 0..60_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -110,12 +117,12 @@ fn the_queues_of_a_long_run_stay_what_they_were() {
         digest = digest.rotate_left(5) ^ u64::from(policy.queue(&write).0);
         policy.observe(&write);
     }
-    assert_eq!(digest, 0xe0e3_c6fc_802d_e665, "{digest:#x}");
+    assert_eq!(digest, 0x8034_bd03_e6c5_a741, "{digest:#x}");
 }
 
 #[test]
 fn times_of_large_drives_fit() {
-    let policy = Lifespan { pages: Table::default(), ..Lifespan::new(64, 16, SPARE) };
+    let policy = Lifespan { pages: Table::default(), ..policy_of(64, 16, SPARE) };
     assert_eq!(policy.shift, 0);
     assert!(policy.oldest.is_sorted() && policy.longest.is_sorted());
     let state = policy.memory_bytes();
@@ -166,4 +173,43 @@ proptest! {
         ftl.check();
         prop_assert!(ftl.counters().collections > 0);
     }
+}
+
+#[test]
+fn blocks_of_short_lives_die_soon() {
+    let mut policy = policy_of(PAGES, 64, SPARE);
+    let at = BlockAddr { plane: PlaneId(0), block: BlockId(7) };
+    policy.opened(at, Queue(0));
+    let soon: Vec<u32> = (0..8).map(|queue| policy.dies_soon(at, Queue(queue))).collect();
+    assert!(soon.is_sorted_by(|a, b| a > b), "{soon:?}");
+    assert_eq!(
+        soon,
+        (0..8).map(|nth| policy.dies_soon(at, Queue(MOVED + nth))).collect::<Vec<_>>()
+    );
+    assert_eq!(policy.dies_soon(at, FRESH), soon[7], "nothing is known to end");
+    // The spare blocks take 64,000 writes; a page of queue 0 has 64 to live.
+    assert_eq!(soon[0], (64_000 << 16) / 64_064);
+    let write = |policy: &mut Lifespan, times: u64| {
+        (0..times).for_each(|page| policy.observe(&host(page % 99, Shape::default())));
+    };
+    write(&mut policy, 1_000);
+    // Its life is over. So it is taken to live as long again as it has.
+    assert_eq!(policy.dies_soon(at, Queue(0)), (64_000 << 16) / 65_000);
+    assert!(policy.dies_soon(at, Queue(3)) > soon[3], "its end is nearer");
+}
+
+#[test]
+fn a_small_policy_learns_with_half_of_the_memory() {
+    let sizes = [PlacementMemory::Full, PlacementMemory::Small].map(|memory| {
+        let drive = DriveSize { pages: PAGES, unit: 64, planes: 1, blocks: 400, spare: 80 };
+        let mut policy = Lifespan::new(&drive, memory);
+        let (hot, cold) = (shape(1, 1), shape(64, 1_024));
+        for round in 0..20_000 {
+            policy.observe(&host(round % 50, hot));
+            policy.observe(&host(50 + round % (PAGES - 50), cold));
+        }
+        assert!(policy.queue(&host(0, hot)).0 < policy.queue(&host(60, cold)).0, "{memory}");
+        policy.memory_bytes() - 8 * PAGES - 4 * 400
+    });
+    assert!(sizes[0] < 276 << 10 && sizes[1] < 131 << 10, "{sizes:?}");
 }
