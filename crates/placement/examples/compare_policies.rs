@@ -38,9 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Bars of write amplification and the like, one SVG chart each.
     std::fs::create_dir_all("target/placement-example")?;
-    for figure in figures(&study) {
-        let path = format!("target/placement-example/{}.svg", figure.name);
-        std::fs::write(path, figure.svg.as_str())?;
+    for (name, svg) in figures(&study) {
+        std::fs::write(format!("target/placement-example/{name}"), svg)?;
     }
     Ok(())
 }
