@@ -134,7 +134,7 @@ pub(super) const PLACEMENT: Section = Section {
         row!("placement.memory", placement.memory)
             .names(PlacementMemory::NAMES)
             .unless(needs_lifespan)
-            .since(Since::Placement)
+            .since(Since::RealDrives)
             .says("How much lifespan remembers to learn from, besides 8 B a logical page."),
         row!("placement.clusters", placement.clusters)
             .ints(2, 16)

@@ -4,7 +4,7 @@ use super::*;
 use crate::digest::digest_requests;
 use proptest::prelude::*;
 use ssdtune_model::catalogue::{self, Value, parameters};
-use ssdtune_model::config::{Compat, GcPolicy, PlacementPolicy};
+use ssdtune_model::config::{Compat, GcPolicy};
 use ssdtune_model::{Nanos, Sectors};
 use ssdtune_sim::{Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 const GOLDEN: &[(u32, &str)] = &[
     (1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b"),
     (2, "30cf7868ac9a41d884f81517f9b21c21a7797d37b8f7b077fca03ca9ea405630"),
-    (3, "8c1b7e46f8161f1bf582d2b5d7d79060256cb41d17ee5074045b7e9b25ca275f"),
 ];
 
 fn requests(count: u64, space: u64) -> Vec<Request> {
@@ -95,11 +94,7 @@ fn results_are_those_of_their_epoch() {
     let mut mqsim = small();
     mqsim.compat = Compat::MQSIM;
     mqsim.flash.blocks_per_plane = 40;
-    // Power includes the DRAM of what a placement policy knows of pages.
-    let mut placed = small();
-    placed.placement.policy = PlacementPolicy::Sepbit;
-    placed.flash.blocks_per_plane = 40;
-    for config in [small(), other, mqsim, placed] {
+    for config in [small(), other, mqsim] {
         for replay in [Replay::Open, Replay::Closed(8)] {
             simulate(&config, replay, &mut digester);
         }
