@@ -42,6 +42,7 @@ use ssdtune_model::{
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the data of a drive that is not empty at the start were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +100,7 @@ struct Distributions {
     /// Follow `compat.analytic_start`.
     as_mqsim: bool,
     #[serde(skip)]
-    known: BTreeMap<u32, Stationary>,
+    known: BTreeMap<u32, Arc<Stationary>>,
 }
 
 impl Distributions {
@@ -112,9 +113,32 @@ impl Distributions {
             if as_mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
                 (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
             }
-            Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS)
+            let compute = || Arc::new(Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS));
+            match rules.policy {
+                GcPolicy::CostBenefit => remembered((rules.pages_per_block, step), compute),
+                _ => compute(),
+            }
         })
     }
+}
+
+/// The distribution of blocks that are collected by cost and benefit, which takes some 30 ms to
+/// compute and up to 200 KB. It depends on the pages of a block and the share of valid pages alone,
+/// and a search prepares the same drive for each workload and state: so a few are remembered.
+fn remembered(key: (u32, u32), compute: impl FnOnce() -> Arc<Stationary>) -> Arc<Stationary> {
+    static KNOWN: Mutex<BTreeMap<(u32, u32), Arc<Stationary>>> = Mutex::new(BTreeMap::new());
+    const MOST: usize = 64;
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().get(&key) {
+        return Arc::clone(found);
+    }
+    // Others may compute the same meanwhile, which costs time alone.
+    let computed = compute();
+    let mut known = known();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    Arc::clone(known.entry(key).or_insert(computed))
 }
 
 /// MQSim's analytic model treats greedy and FIFO collection as d-choices with this d.

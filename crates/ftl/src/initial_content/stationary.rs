@@ -310,19 +310,20 @@ impl Model {
     /// a bound.
     fn cost_benefit(&self) -> Vec<AgeClass> {
         // Under FIFO all blocks live long, and with uniform writes no block gets much older than
-        // there. So this range suffices.
+        // there. So this range suffices. No block that is followed reaches a greater benefit than
+        // that of an empty one at the last age.
+        let most = f64::from(32 * AGES) * self.step();
         let (mut low, mut high) = (0.0, 1e3);
-        let mut found = self.lives(high);
+        let mut bound = high;
         for _ in 0..24 {
-            let bound = f64::midpoint(low, high);
-            let lives = self.lives(bound);
-            if mean_of(&lives) > self.valid() {
+            bound = f64::midpoint(low, high);
+            if bound < most && mean_of(&self.lives(bound)) > self.valid() {
                 low = bound;
             } else {
                 high = bound;
             }
-            found = lives;
         }
+        let found = self.lives(bound);
         let total: f64 = found.iter().map(|masses| masses.iter().sum::<f64>()).sum();
         let mut up_to = 0.0;
         let class = |(nth, masses): (usize, &Vec<f64>)| {
@@ -332,9 +333,14 @@ impl Model {
         found.iter().enumerate().map(class).collect()
     }
 
+    /// How much older a block gets from one class to the next.
+    fn step(&self) -> f64 {
+        2.0 * (1.0 - self.rho) / f64::from(AGES)
+    }
+
     /// The masses of valid pages for each age, if blocks leave when their benefit exceeds a bound.
     fn lives(&self, bound: f64) -> Vec<Vec<f64>> {
-        let step = 2.0 * (1.0 - self.rho) / f64::from(AGES);
+        let step = self.step();
         let lost = 1.0 - (-step).exp();
         // A class stands for the middle of its step.
         let mut masses = binomial(self.pages, (-step / 2.0).exp());
@@ -436,7 +442,7 @@ mod tests {
     fn pages_die_evenly_in_blocks_that_nothing_collects() {
         let model = Model { pages: 64, rho: 0.7 };
         let lives = model.lives(1e3);
-        let step = 2.0 * (1.0 - model.rho) / f64::from(AGES);
+        let step = model.step();
         for (nth, masses) in lives.iter().enumerate().take(200) {
             let valid = mean_of(std::slice::from_ref(masses));
             let left = 64.0 * (-step * (nth as f64 + 0.5)).exp();
