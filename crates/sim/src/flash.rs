@@ -11,6 +11,7 @@
 
 mod array;
 mod channel;
+mod long_queues;
 mod plane_reads;
 mod register_cache;
 mod scheduler;

@@ -5,13 +5,14 @@
 //! independently of each other. MQSim's unit is the chip (`compat.chip_idle_batches`), whose idle
 //! dies get a batch of commands back to back. Everything else is the same for both.
 
+use super::long_queues::LongQueues;
 use super::transaction::Transaction;
 use super::unit_set::UnitSet;
 use crate::engine::{EventKey, Server, ServerId, Servers};
 use crate::id::{ChannelId, DieId, Slab, Table, TransactionId, UnitId};
 use crate::operation::Class;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
+use ssdtune_model::{DeviceConfig, Nanos, PageId, PlaneId};
 use std::collections::VecDeque;
 
 /// All transactions on their way.
@@ -261,6 +262,8 @@ pub(super) struct FlashArray {
     pub units_per_die: u32,
     /// A busy unit may take a command.
     interrupts: bool,
+    #[serde(skip)]
+    long: LongQueues,
 }
 
 impl FlashArray {
@@ -313,6 +316,7 @@ impl FlashArray {
             seq: 0,
             units_per_die: geometry.planes_per_die,
             interrupts,
+            long: LongQueues::default(),
         }
     }
 
@@ -341,7 +345,8 @@ impl FlashArray {
             let channel = &mut self.channels[unit.channel];
             channel.ready.insert(channel.within(record.unit));
         }
-        let queue = queue_index((record.class, record.priority));
+        let (queue, page) = (queue_index((record.class, record.priority)), record.page);
+        self.long.push((record.die, queue), page, id);
         self.dies[record.die].queues[queue].push(transactions, id);
     }
 
@@ -357,7 +362,10 @@ impl FlashArray {
             channel.ready.remove(channel.within(record.unit));
         }
         let queue = queue_index((record.class, record.priority));
-        self.dies[record.die].queues[queue].remove(transactions, id);
+        let (die, page) = (record.die, record.page);
+        let list = &mut self.dies[die].queues[queue];
+        list.remove(transactions, id);
+        self.long.remove((die, queue), page, id, list.head.is_none());
         transactions[id].next = None;
     }
 
@@ -387,6 +395,19 @@ impl FlashArray {
     #[inline]
     pub fn first(&self, die: DieId, source: Source) -> Option<TransactionId> {
         self.dies[die].queues[queue_index(source)].head
+    }
+
+    /// The transactions of a class and priority that wait for a die with pages of an offset, oldest
+    /// first.
+    pub fn of_page(
+        &mut self,
+        transactions: &Transactions,
+        die: DieId,
+        source: Source,
+        page: PageId,
+    ) -> Vec<TransactionId> {
+        let first = self.first(die, source);
+        self.long.of_page(transactions, (die, queue_index(source)), first, page)
     }
 
     /// Whether a class and priority may have transactions for a die in planes other than the given
@@ -449,8 +470,8 @@ impl FlashArray {
         };
         for (name, unit) in self.units.named() {
             let (mut waiting, mut busy) = ([0; Class::COUNT], 0);
-            for die in unit.all_dies() {
-                let die = &self.dies[die];
+            for die_name in unit.all_dies() {
+                let die = &self.dies[die_name];
                 let at_work = die.state != DieState::Idle;
                 busy += u32::from(at_work);
                 for (index, queue) in die.queues.iter().enumerate() {
@@ -463,6 +484,7 @@ impl FlashArray {
                         at = record.next;
                     }
                     found += length(queue.head);
+                    self.long.check(transactions, (die_name, index), queue.head);
                 }
                 let lists = [die.list, die.kept, die.out, die.loaded.map(|loaded| loaded.list)];
                 found += lists.into_iter().map(length).sum::<usize>();

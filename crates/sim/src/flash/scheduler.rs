@@ -8,6 +8,7 @@
 //! Collection goes before or after the host, depending on its urgency.
 
 use super::array::{DieState, PRIORITIES, Source, Transactions};
+use super::long_queues::LONG;
 use super::{Flash, Transaction};
 use crate::accounting::{Extent, Pages};
 use crate::base::Base;
@@ -359,22 +360,46 @@ impl Flash {
             Class::Erase if self.rules.single_plane_erases => 1,
             _ => self.array.units_per_die,
         };
+        let mut walked = 0;
         while let Some(id) = at
             && batch.count < limit
             && self.array.has_other_planes(die, source, batch.units)
         {
-            let record = &self.transactions[id];
-            at = record.next;
-            let bit = 1u64 << record.plane;
-            let fits = batch.units & bit == 0
-                && !record.blocked
-                && (batch.count == 0 || record.page == page || source.0 == Class::Erase)
-                && (self.rules.joins_by_offset || self.goes_with(ftl, batch, record));
-            if fits && !(source.0 == Class::Erase && self.is_being_read(ftl, id)) {
-                self.array.dequeue(&mut self.transactions, id);
-                batch.add(&mut self.transactions, id);
+            if walked >= LONG && batch.count > 0 && source.0 != Class::Erase {
+                // What was walked over is there again and fits as little as before.
+                for id in self.array.of_page(&self.transactions, die, source, page) {
+                    if batch.count < limit && self.fits(ftl, batch, page, id) {
+                        self.take(id, batch);
+                    }
+                }
+                return;
+            }
+            walked += 1;
+            at = self.transactions[id].next;
+            if self.fits(ftl, batch, page, id) {
+                self.take(id, batch);
             }
         }
+    }
+
+    /// Whether a transaction can go with the others of a command, whose first one has a page of
+    /// this offset.
+    #[inline]
+    fn fits(&self, ftl: &Ftl, batch: &Batch, page: PageId, id: TransactionId) -> bool {
+        let record = &self.transactions[id];
+        let is_erase = record.class == Class::Erase;
+        batch.units & 1u64 << record.plane == 0
+            && !record.blocked
+            && (batch.count == 0 || record.page == page || is_erase)
+            && (self.rules.joins_by_offset || self.goes_with(ftl, batch, record))
+            && !(is_erase && self.is_being_read(ftl, id))
+    }
+
+    /// Takes a transaction out of its queue into a command.
+    #[inline]
+    fn take(&mut self, id: TransactionId, batch: &mut Batch) {
+        self.array.dequeue(&mut self.transactions, id);
+        batch.add(&mut self.transactions, id);
     }
 
     /// Takes what fits into a program command of word lines out of one queue of a die: with the
