@@ -2,9 +2,9 @@
 //!
 //! What a command takes besides its first transaction has the same offset. Most queues are short,
 //! and a walk finds it. But the collection of a superblock queues thousands of reads in front of a
-//! die at once, those of one plane behind those of another, and where the page in the other plane is
-//! not valid a walk to the end finds nothing. So a queue that was long once has this index until it
-//! is empty. It says what a walk would find, in the order of the queue, so it changes no result;
+//! die at once, those of one plane behind those of another. Where the page in the other plane is
+//! not valid, a walk to the end finds nothing. So a queue that was long once has this index until
+//! it is empty. It says what a walk would find, in the order of the queue, so it changes no result;
 //! snapshots leave it out.
 
 use super::transaction::Transaction;
