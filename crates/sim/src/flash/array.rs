@@ -397,6 +397,12 @@ impl FlashArray {
         self.dies[die].queues[queue_index(source)].head
     }
 
+    /// Whether [`FlashArray::of_page`] has an index to look in.
+    #[inline]
+    pub fn is_indexed(&self, die: DieId, source: Source) -> bool {
+        self.long.has((die, queue_index(source)))
+    }
+
     /// The transactions of a class and priority that wait for a die with pages of an offset, oldest
     /// first.
     pub fn of_page(

@@ -360,12 +360,14 @@ impl Flash {
             Class::Erase if self.rules.single_plane_erases => 1,
             _ => self.array.units_per_die,
         };
+        let is_indexed = self.array.is_indexed(die, source);
         let mut walked = 0;
         while let Some(id) = at
             && batch.count < limit
             && self.array.has_other_planes(die, source, batch.units)
         {
-            if walked >= LONG && batch.count > 0 && source.0 != Class::Erase {
+            let is_long = is_indexed || walked >= LONG;
+            if is_long && batch.count > 0 && source.0 != Class::Erase {
                 // What was walked over is there again and fits as little as before.
                 for id in self.array.of_page(&self.transactions, die, source, page) {
                     if batch.count < limit && self.fits(ftl, batch, page, id) {
