@@ -5,7 +5,7 @@
 
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::{
-    Mix, MixSimulator, MixTenant, ObservedMix, Policy, SimulationSettings, Strategy,
+    Mix, MixSimulator, MixStyle, MixTenant, ObservedMix, Policy, SimulationSettings, Strategy,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::presets;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         working_set_pages: 16_384,
         minority: MINORITY,
         request_pages: REQUEST_PAGES,
-        bursty: 0.0,
+        style: MixStyle::PLAIN,
         collect_ns: policy.collect_ns,
         seed: 1,
         eliminate: true,
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let simulator = MixSimulator::new(&drive, settings, &stop);
 
     // What the tenants ask for in the first period is all that the network is told.
-    let [period, _] = simulator.observe(&mix, 0);
+    let period = simulator.observe(&mix, 0);
     let observed = ObservedMix::new(&period, policy.intensity);
     let choice = policy.choose(&observed, &mut policy.memory()).strategy;
 

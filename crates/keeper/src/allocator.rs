@@ -10,18 +10,33 @@
 //! written from then on lies elsewhere. Where latencies are to fall to half (`URGENT`), once is
 //! enough: a part that is asked for more than it can do falls further behind with every period.
 //!
-//! Cost: the drive counts what is asked for ([`Demand`]). A decision is a few predictions of the
+//! Data stay where they are, so what is read of the data that the drive holds is not moved by any
+//! strategy; that belongs to what is decided from ([`ObservedMix::settled`]). A division that ends
+//! badly is taken back (the file `guard`).
+//!
+//! Cost: the drive counts what is asked for ([`Demand`]). A decision is some predictions of the
 //! network and, if it changes anything, one binding for each tenant.
 
 use crate::binding::bind;
-use crate::features::{DemandCollector, ObservedMix};
-use crate::policy::{Choice, DecisionMemory, Policy};
+use crate::features::{DemandCollector, ObservedMix, SLOTS};
+use crate::guard::Guard;
+use crate::policy::{Choice, DecisionMemory, NetworkKind, Policy};
+use crate::rates::ratio;
 use crate::strategy::Strategy;
 use crate::vector::TENANTS_MAX;
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
-use ssdtune_sim::{Completion, Demand, Look, SimError, Simulator};
+use ssdtune_sim::{Completion, Demand, Look, PagesLookedFor, SimError, Simulator};
+
+/// What a division must promise over `Shared`, as a logarithm of latencies, to pay for the switch:
+/// pages placed before it and after it lie in different orders, and requests that touch both wait
+/// more often for the same channel. Of 400 mixes served 32 end more than 2 % above `Shared` without
+/// it and 6 with it, and a seventh of the gain is lost.
+const SWITCH_COST: f64 = 0.1;
+
+/// The slots of a period after which reads show where data lie: the last quarter.
+const SETTLED_SLOTS: u64 = SLOTS * 3 / 4;
 
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
@@ -56,6 +71,10 @@ pub struct Decision {
     pub proposed: Strategy,
     /// The strategy in place from then on.
     pub strategy: Strategy,
+    /// Why channels were shared again between two decisions: latencies had been above those of
+    /// `Shared` by this factor. `None` for what the policy decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_shared: Option<f64>,
 }
 
 /// Why a drive cannot have this allocator.
@@ -96,6 +115,12 @@ pub struct Allocator<'a> {
     bound: (Strategy, Vec<bool>),
     /// The strategy that the last period proposed and that was not put in place.
     candidate: Option<Strategy>,
+    /// What reads had looked for before the last part of the period.
+    looked_for: Vec<PagesLookedFor>,
+    /// The books of the run; only a network for parts can keep them.
+    guard: Option<Guard>,
+    /// Dividing the channels was a mistake, and they stay shared.
+    has_returned: bool,
     decisions: Vec<Decision>,
 }
 
@@ -120,14 +145,20 @@ impl<'a> Allocator<'a> {
             return Err(AllocatorError::Tenants { found: demands.len().max(1) });
         }
         let bound = (Strategy::Shared, vec![false; demands.len()]);
+        let collector = DemandCollector::new(demands.len(), collect);
+        let guard = (policy.kind == NetworkKind::Parts)
+            .then(|| Guard::new(policy.drive(), collector.slot()));
         Ok(Self {
             policy,
             repeat,
             memory: policy.memory(),
-            collector: DemandCollector::new(demands.len(), collect),
+            collector,
             last: demands,
             bound,
             candidate: None,
+            looked_for: Vec::new(),
+            guard,
+            has_returned: false,
             decisions: Vec::new(),
         })
     }
@@ -137,20 +168,43 @@ impl<'a> Allocator<'a> {
         self.collector.slot()
     }
 
+    /// Takes note of requests that were completed since the last call.
+    pub fn completed(&mut self, done: &[Completion]) {
+        if let Some(guard) = &mut self.guard {
+            guard.complete(done);
+        }
+    }
+
     /// Takes note of a slot that has ended at `at`, and decides if a period has ended with it.
+    /// Channels that are divided are shared again if that was a mistake. All requests that were
+    /// completed before must have been told of ([`Allocator::completed`]).
     ///
     /// # Errors
     /// The drive refuses the binding.
     pub fn slot_ended(&mut self, drive: &mut Simulator, at: Nanos) -> Result<(), SimError> {
         let is_first = self.decisions.is_empty();
-        if !is_first && self.repeat == Repeat::Once {
+        let is_divided = self.bound.0 != Strategy::Shared;
+        if self.has_returned || !is_first && !is_divided && self.repeat == Repeat::Once {
             return Ok(());
         }
         let now: Vec<Demand> = drive.demands().collect();
         let asked: Vec<Demand> =
             now.iter().zip(&self.last).map(|(now, last)| now.since(last)).collect();
-        self.collector.add(&asked);
         self.last = now;
+        if let Some(guard) = &mut self.guard {
+            guard.add(&asked);
+            let worse = if is_divided { guard.is_worse(&self.policy.network) } else { None };
+            if let Some(over_shared) = worse {
+                return self.share_again(drive, at, over_shared);
+            }
+        }
+        if !is_first && self.repeat == Repeat::Once {
+            return Ok(());
+        }
+        self.collector.add(&asked);
+        if self.collector.is_at(SETTLED_SLOTS) {
+            self.looked_for = drive.pages_looked_for().collect();
+        }
         if !self.collector.is_full() {
             return Ok(());
         }
@@ -159,8 +213,14 @@ impl<'a> Allocator<'a> {
             return Ok(());
         }
         let observed = ObservedMix::new(&period, self.policy.intensity);
+        let observed = match is_divided {
+            // Where data lie that were placed under several strategies is not known.
+            true => observed,
+            false => ObservedMix { settled: self.settled(drive), ..observed },
+        };
         let tenants = observed.writers.len();
         let choice = self.policy.choose(&observed, &mut self.memory);
+        let choice = if is_divided { choice } else { self.worth_a_switch(choice, &observed) };
         let proposed = choice.strategy.clone();
         let is_due = is_first || self.is_due(&choice, &observed);
         if is_due {
@@ -168,6 +228,9 @@ impl<'a> Allocator<'a> {
             let wanted = (proposed.clone(), observed.writers.clone());
             if wanted != self.bound {
                 bind(drive, &wanted.0, &wanted.1)?;
+                if let Some(guard) = self.guard.as_mut().filter(|_| !is_divided) {
+                    guard.divide(&self.policy.network);
+                }
                 self.bound = wanted;
             }
         }
@@ -179,7 +242,51 @@ impl<'a> Allocator<'a> {
             burst: observed.burst,
             proposed,
             strategy: self.bound.0.clone(),
+            over_shared: None,
         });
+        Ok(())
+    }
+
+    /// A choice for a drive whose channels are shared, or `Shared` if it promises less than the
+    /// switch costs.
+    fn worth_a_switch(&self, choice: Choice, observed: &ObservedMix) -> Choice {
+        let is_for_parts = self.policy.kind == NetworkKind::Parts;
+        let ordered = observed.to_ordered(&choice.strategy);
+        let place = self.policy.strategies.iter().position(|known| *known == ordered);
+        let promised = place.map(|to| self.policy.gain(&self.memory, 0, to));
+        match promised {
+            Some(promised) if is_for_parts && promised < SWITCH_COST => {
+                Choice { strategy: Strategy::Shared }
+            }
+            _ => choice,
+        }
+    }
+
+    /// For each tenant, the share of its reads in the last part of the period that found data. They
+    /// are on all channels, and go on to be read from there.
+    fn settled(&self, drive: &Simulator) -> Vec<f64> {
+        let of = |(now, before): (PagesLookedFor, &PagesLookedFor)| {
+            let [pages, unwritten] =
+                [now.pages - before.pages, now.unwritten - before.unwritten].map(|n| n as f64);
+            ratio((pages - unwritten).max(0.0), pages)
+        };
+        drive.pages_looked_for().zip(&self.looked_for).map(of).collect()
+    }
+
+    /// Shares all channels for the rest of the run.
+    fn share_again(
+        &mut self,
+        drive: &mut Simulator,
+        at: Nanos,
+        over_shared: f64,
+    ) -> Result<(), SimError> {
+        self.has_returned = true;
+        self.bound.0 = Strategy::Shared;
+        bind(drive, &self.bound.0, &self.bound.1)?;
+        let last = self.decisions.last().expect("channels were divided by a decision").clone();
+        let strategy = Strategy::Shared;
+        let back = Decision { at_ns: at.0, strategy, over_shared: Some(over_shared), ..last };
+        self.decisions.push(back);
         Ok(())
     }
 
@@ -196,10 +303,8 @@ impl<'a> Allocator<'a> {
             self.policy.strategies.iter().position(|known| *known == ordered)
         };
         let gain = match (place(&self.bound.0), place(proposed)) {
-            // What the network promises says nothing of bursts, nor of parts for other kinds.
-            (Some(from), Some(to)) if same_kinds && !choice.is_bursty => {
-                Some(self.policy.gain(&self.memory, from, to))
-            }
+            // What the network promises says nothing of parts for other kinds.
+            (Some(from), Some(to)) if same_kinds => Some(self.policy.gain(&self.memory, from, to)),
             _ => None,
         };
         if stays || gain.is_some_and(|gain| gain < hysteresis) {
@@ -252,6 +357,10 @@ impl Observer for AllocatorObserver<'_> {
         Ok(())
     }
 
+    fn wants_completions(&self) -> bool {
+        true
+    }
+
     fn interval(&self) -> Option<Nanos> {
         self.allocator.as_ref().map(Allocator::slot)
     }
@@ -259,10 +368,12 @@ impl Observer for AllocatorObserver<'_> {
     fn look(
         &mut self,
         drive: &mut Simulator,
-        _: &[Completion],
+        completions: &[Completion],
         look: Look,
     ) -> Result<(), ObserverError> {
-        if let (Some(allocator), Look::IntervalEnd(at)) = (&mut self.allocator, look) {
+        let Some(allocator) = &mut self.allocator else { return Ok(()) };
+        allocator.completed(completions);
+        if let Look::IntervalEnd(at) = look {
             allocator.slot_ended(drive, at)?;
         }
         Ok(())

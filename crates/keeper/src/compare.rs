@@ -228,8 +228,11 @@ impl<'a> PlanRunner<'a> {
                 tally.add(completion);
                 told(completion);
             });
-            if let (Some(allocator), Look::IntervalEnd(at)) = (&mut allocator, look) {
-                fault = allocator.slot_ended(drive, at).err();
+            if let Some(allocator) = &mut allocator {
+                allocator.completed(done);
+                if let Look::IntervalEnd(at) = look {
+                    fault = allocator.slot_ended(drive, at).err();
+                }
             }
             fault.is_none()
         });

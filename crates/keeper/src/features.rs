@@ -10,22 +10,27 @@
 //! have to learn 24.
 //!
 //! The nine numbers do not tell a steady load from one that comes in bursts, and the best strategy
-//! for the one is ruinous for the other. So a period is divided into [`SLOTS`] slots, and
-//! [`PeriodDemand::burst`] measures how often pages came in the same slot.
+//! for the one may be ruinous for the other. So a period is divided into [`SLOTS`] slots, and what
+//! each tenant asked for in each of them is kept: the file `queue` tells from it how long requests
+//! wait, and [`PeriodDemand::deviation`] how much another period may differ.
 
-use crate::mix::Mix;
+use crate::mix::{MINORITY, Mix, REQUEST_PAGES, RequestOptions};
 use crate::rates::ratio;
 use crate::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Nanos;
 use ssdtune_sim::Demand;
-use ssdtune_trace::Request;
+use ssdtune_trace::{Op, Request};
 
 pub use crate::rates::Rates;
 pub use crate::vector::{FEATURES, Intensity, LEVELS, MixFeatures, TENANTS_MAX};
 
 /// How many slots a period is divided into.
-pub const SLOTS: u64 = 50;
+pub const SLOTS: u64 = 250;
+
+/// How many slots of a period a decision looks at: more would tell it more of short bursts, and
+/// take it longer.
+pub(crate) const DECISION_SLOTS: u64 = 50;
 
 /// What the tenants of a drive asked for in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,14 +40,37 @@ pub struct PeriodDemand {
     pub seconds: f64,
     /// What each tenant asked for.
     pub asked: Vec<Demand>,
-    /// For each tenant, how many ordered pairs of its pages came in the same slot, in different
-    /// requests.
-    pub own_pairs: Vec<f64>,
-    /// How many ordered pairs of pages of any tenants came in the same slot, in different requests.
-    pub all_pairs: f64,
+    /// For each tenant, the flash pages that it read and wrote in each slot.
+    pub slots: Vec<Vec<SlotPages>>,
 }
 
+/// Flash pages read and written in a slot.
+pub type SlotPages = [u32; 2];
+
 impl PeriodDemand {
+    /// Some slots of a period, with requests as large in the mean as in all of it.
+    pub(crate) fn some_slots(&self, from: usize, count: usize) -> Self {
+        let all = self.slots.first().map_or(1, Vec::len).max(1);
+        let count = count.clamp(1, all);
+        let from = from.min(all - count);
+        let slots: Vec<Vec<SlotPages>> =
+            self.slots.iter().map(|slots| slots[from..from + count].to_vec()).collect();
+        let of = |(asked, slots): (&Demand, &Vec<SlotPages>)| {
+            let pages = [0, 1].map(|n| slots.iter().map(|slot| u64::from(slot[n])).sum::<u64>());
+            let requests = |pages: u64, all: u64, requests: u64| {
+                (requests as f64 * ratio(pages as f64, all as f64)).round() as u64
+            };
+            Demand {
+                reads: requests(pages[0], asked.read_pages, asked.reads),
+                writes: requests(pages[1], asked.written_pages, asked.writes),
+                read_pages: pages[0],
+                written_pages: pages[1],
+            }
+        };
+        let asked = self.asked.iter().zip(&slots).map(of).collect();
+        Self { seconds: self.seconds * count as f64 / all as f64, asked, slots }
+    }
+
     /// Flash pages that all tenants asked for together.
     pub fn pages(&self) -> u64 {
         self.asked.iter().map(Demand::pages).sum()
@@ -63,21 +91,60 @@ impl PeriodDemand {
         self.asked.iter().map(of).collect()
     }
 
-    /// How bursty the requests were: by how many standard deviations pages came in the same slot
-    /// more often than if as many requests of these sizes had come at random. It is the largest of
-    /// the figures for each tenant alone and for all together. Requests at random stay within 4,
-    /// almost always and for any load.
+    /// How bursty the requests were: by how many standard deviations pages came in the same
+    /// fiftieth of the period more often than if as many requests of these sizes had come at
+    /// random. It is the largest of the figures for each tenant alone and for all together.
+    /// Requests at random stay within 4, almost always and for any load. No decision depends on it.
     pub fn burst(&self) -> f64 {
         // Of N requests of mean square size m in S slots: variance 2 (N m)² / S.
-        let of = |pairs: f64, pages: u64, inside: f64| {
-            let expected = (pages as f64).powi(2) / SLOTS as f64;
-            ratio(pairs - expected, (2.0 / SLOTS as f64).sqrt() * inside)
+        let of = |groups: &[f64], pages: u64, inside: f64| {
+            let slots = groups.len() as f64;
+            let pairs = groups.iter().map(|pages| pages * pages).sum::<f64>() - inside;
+            let expected = (pages as f64).powi(2) / slots;
+            ratio(pairs - expected, (2.0 / slots).sqrt() * inside)
         };
-        let own = self.asked.iter().zip(&self.own_pairs);
-        let own = own.map(|(asked, &pairs)| of(pairs, asked.pages(), pairs_inside(asked)));
+        let mut all = vec![0.0; BURST_GROUPS];
+        let mut most = f64::NEG_INFINITY;
+        for (asked, slots) in self.asked.iter().zip(&self.slots) {
+            let own = groups(slots, BURST_GROUPS);
+            all.iter_mut().zip(&own).for_each(|(all, own)| *all += own);
+            most = most.max(of(&own, asked.pages(), pairs_inside(asked)));
+        }
         let inside = self.asked.iter().map(pairs_inside).sum();
-        own.fold(of(self.all_pairs, self.pages(), inside), f64::max)
+        most.max(of(&all, self.pages(), inside))
     }
+
+    /// The standard deviation of what a tenant asks for in a period of this length, as a share of
+    /// the mean: from tenths of this period, and at least what requests at random have.
+    fn deviation(&self, tenant: usize) -> f64 {
+        let slots = self.slots.get(tenant).map_or(&[][..], |slots| slots);
+        let tenths = groups(slots, DEVIATION_GROUPS);
+        let pages = self.asked[tenant].pages() as f64;
+        let mean = tenths.iter().sum::<f64>() / tenths.len() as f64;
+        let squares: f64 = tenths.iter().map(|tenth| (tenth - mean).powi(2)).sum();
+        let n = tenths.len() as f64;
+        let measured = ratio((squares * n / (n - 1.0)).sqrt(), pages);
+        measured.max(ratio(pairs_inside(&self.asked[tenant]).sqrt(), pages))
+    }
+}
+
+/// Groups of slots that [`PeriodDemand::burst`] looks at, and [`PeriodDemand::deviation`].
+const BURST_GROUPS: usize = 50;
+const DEVIATION_GROUPS: usize = 10;
+
+/// Slots so many times as long.
+fn joined(slots: &[SlotPages], times: usize) -> Vec<SlotPages> {
+    let sum = |some: &[SlotPages]| [0, 1].map(|op| some.iter().map(|slot| slot[op]).sum());
+    slots.chunks(times).map(sum).collect()
+}
+
+/// Pages in each of a number of groups of slots.
+fn groups(slots: &[SlotPages], count: usize) -> Vec<f64> {
+    let mut groups = vec![0.0; count];
+    for (number, [read, written]) in slots.iter().enumerate() {
+        groups[number * count / slots.len()] += f64::from(read + written);
+    }
+    groups
 }
 
 /// Ordered pairs of pages of the same request, estimated as if all reads had their mean size, and
@@ -91,10 +158,8 @@ fn pairs_inside(asked: &Demand) -> f64 {
 #[derive(Clone, Debug)]
 pub struct DemandCollector {
     slot: Nanos,
-    slots: u64,
+    slots: Vec<Vec<SlotPages>>,
     asked: Vec<Demand>,
-    own_pairs: Vec<f64>,
-    all_pairs: f64,
 }
 
 impl DemandCollector {
@@ -102,10 +167,8 @@ impl DemandCollector {
     pub fn new(tenants: usize, period: Nanos) -> Self {
         Self {
             slot: Nanos((period.0 / SLOTS).max(1)),
-            slots: 0,
+            slots: vec![Vec::with_capacity(SLOTS as usize); tenants],
             asked: vec![Demand::default(); tenants],
-            own_pairs: vec![0.0; tenants],
-            all_pairs: 0.0,
         }
     }
 
@@ -116,29 +179,28 @@ impl DemandCollector {
 
     /// Adds a slot: what each tenant asked for in it.
     pub fn add(&mut self, asked: &[Demand]) {
-        let pairs = |pages: u64, inside: f64| (pages as f64).powi(2) - inside;
-        let (mut all, mut all_inside) = (0, 0.0);
-        for ((sum, own_pairs), own) in self.asked.iter_mut().zip(&mut self.own_pairs).zip(asked) {
-            let (pages, inside) = (own.pages(), pairs_inside(own));
+        for ((sum, slots), own) in self.asked.iter_mut().zip(&mut self.slots).zip(asked) {
             *sum += *own;
-            *own_pairs += pairs(pages, inside);
-            (all, all_inside) = (all + pages, all_inside + inside);
+            slots.push([own.read_pages, own.written_pages].map(|pages| pages as u32));
         }
-        self.all_pairs += pairs(all, all_inside);
-        self.slots += 1;
+    }
+
+    /// Whether the period has so many slots.
+    pub fn is_at(&self, slots: u64) -> bool {
+        self.slots.iter().all(|own| own.len() as u64 == slots)
     }
 
     /// Whether the period has all its slots.
     pub fn is_full(&self) -> bool {
-        self.slots >= SLOTS
+        self.is_at(SLOTS)
     }
 
     /// What was gathered; a new period begins.
     pub fn take(&mut self) -> PeriodDemand {
-        let seconds = self.slot.as_secs_f64() * self.slots as f64;
         let fresh = Self::new(self.asked.len(), Nanos(self.slot.0 * SLOTS));
-        let Self { asked, own_pairs, all_pairs, .. } = std::mem::replace(self, fresh);
-        PeriodDemand { seconds, asked, own_pairs, all_pairs }
+        let Self { asked, slots, slot } = std::mem::replace(self, fresh);
+        let count = slots.first().map_or(0, Vec::len);
+        PeriodDemand { seconds: slot.as_secs_f64() * count as f64, asked, slots }
     }
 }
 
@@ -151,20 +213,29 @@ pub fn first_period(
     page_sectors: u32,
 ) -> PeriodDemand {
     let end = requests.last().map_or(period, |last| last.at + Nanos(1));
-    let mut collector = DemandCollector::new(tenants, period.min(end));
-    let mut slot_end = collector.slot();
+    in_slots(requests, tenants, Nanos((period.min(end).0 / SLOTS).max(1)), SLOTS, page_sectors)
+}
+
+/// What requests, given in order of time, ask for in a number of slots.
+pub(crate) fn in_slots(
+    requests: &[Request],
+    tenants: usize,
+    slot: Nanos,
+    count: u64,
+    page_sectors: u32,
+) -> PeriodDemand {
     let mut asked = vec![Demand::default(); tenants];
-    let mut requests = requests.iter().peekable();
-    while !collector.is_full() {
-        while let Some(request) = requests.next_if(|request| request.at < slot_end) {
-            let pages = pages_of(request, page_sectors);
-            asked[usize::from(request.tenant.0)].count(request.op, pages);
+    let mut slots = vec![vec![SlotPages::default(); count as usize]; tenants];
+    for request in requests {
+        let number = request.at.0 / slot.0;
+        if number >= count {
+            break;
         }
-        collector.add(&asked);
-        asked.fill(Demand::default());
-        slot_end += collector.slot();
+        let (tenant, pages) = (usize::from(request.tenant.0), pages_of(request, page_sectors));
+        asked[tenant].count(request.op, pages);
+        slots[tenant][number as usize][usize::from(request.op == Op::Write)] += pages as u32;
     }
-    collector.take()
+    PeriodDemand { seconds: slot.as_secs_f64() * count as f64, asked, slots }
 }
 
 /// Flash pages of `page_sectors` sectors that a request touches.
@@ -188,8 +259,17 @@ pub struct ObservedMix {
     pub burst: f64,
     /// What each tenant asks for in a second.
     pub rates: Vec<Rates>,
-    /// How long the drive was observed.
-    pub seconds: f64,
+    /// How much what each tenant asks for differs from period to period: a standard deviation, as a
+    /// share of the mean.
+    pub deviations: Vec<f64>,
+    /// For each tenant, the flash pages that it read and wrote in each slot; empty if all come at
+    /// random.
+    pub slots: Vec<Vec<SlotPages>>,
+    /// Length of a slot in seconds.
+    pub slot_seconds: f64,
+    /// For each tenant, the share of its reads that go to data that lie on all channels and stay
+    /// there, whatever its channels will be.
+    pub settled: Vec<f64>,
 }
 
 impl ObservedMix {
@@ -208,19 +288,34 @@ impl ObservedMix {
         }
         let writers = period.asked.iter().map(|a| a.written_pages > a.read_pages).collect();
         let ordered = Self::ordered(features, writers, period.rates());
-        Self { burst: period.burst(), seconds: period.seconds, ..ordered }
+        let slots: Vec<Vec<SlotPages>> =
+            period.slots.iter().map(|own| joined(own, (SLOTS / DECISION_SLOTS) as usize)).collect();
+        let count = slots.first().map_or(1, Vec::len).max(1);
+        Self {
+            burst: period.burst(),
+            deviations: (0..tenants).map(|tenant| period.deviation(tenant)).collect(),
+            slots,
+            slot_seconds: period.seconds / count as f64,
+            ..ordered
+        }
     }
 
-    /// A synthetic mix as it would be observed if a period of this length showed exactly what it is
-    /// drawn as.
+    /// A synthetic mix as a period of it shows it, with requests of [`REQUEST_PAGES`] if it is
+    /// plain.
     pub fn of_mix(mix: &Mix, rate_max_pages: f64, period: Nanos) -> Self {
-        let mut features = MixFeatures { level: mix.level - 1, ..MixFeatures::default() };
-        for (tenant, drawn) in mix.tenants.iter().enumerate() {
-            features.reads[tenant] = !drawn.writes;
-            features.shares[tenant] = drawn.share;
-        }
-        let ordered = Self::ordered(features, mix.writers(), mix.rates(rate_max_pages));
-        Self { seconds: period.as_secs_f64(), ..ordered }
+        let rate: f64 = mix.rates(rate_max_pages).iter().flat_map(|rates| rates.requests).sum();
+        let options = RequestOptions {
+            rate_max_pages,
+            requests: (rate * period.as_secs_f64() * 2.0) as u64 + 1_000,
+            working_set_pages: 1 << 14,
+            minority: MINORITY,
+            request_pages: REQUEST_PAGES,
+            page_sectors: 32,
+            seed: 0,
+        };
+        let requests: Vec<Request> = mix.requests(options).collect();
+        let intensity = Intensity { requests_per_s_max: rate_max_pages };
+        Self::new(&first_period(&requests, mix.tenants.len(), period, 32), intensity)
     }
 
     fn ordered(features: MixFeatures, writers: Vec<bool>, rates: Vec<Rates>) -> Self {
@@ -233,7 +328,9 @@ impl ObservedMix {
         for (number, &tenant) in order.iter().enumerate() {
             place[tenant] = number;
         }
-        Self { features, writers, place, burst: 0.0, rates, seconds: 0.0 }
+        let [deviations, settled] = [(); 2].map(|()| vec![0.0; rates.len()]);
+        let (burst, slots, slot_seconds) = (0.0, Vec::new(), 0.0);
+        Self { features, writers, place, burst, rates, deviations, slots, slot_seconds, settled }
     }
 
     /// The paper's nine numbers, with the tenants ordered.
@@ -312,8 +409,8 @@ mod tests {
 
     #[test]
     fn pages_that_come_together_are_told_from_a_steady_load() {
-        // Requests of four pages of 8 KiB, one every millisecond: 4,000 pages a second in slots
-        // of 10 ms.
+        // Requests of four pages of 8 KiB, one every millisecond: 4,000 pages a second, 40 in a
+        // fiftieth of the period.
         let even: Vec<Request> = (0..=500).map(|number| request(number * 1_000_000)).collect();
         // As many requests, in a fifth of the slots.
         let burst: Vec<Request> = (0..=500)
@@ -322,14 +419,18 @@ mod tests {
         let all = Nanos::from_ms(500);
         let [even, burst] = [even, burst].map(|requests| first_period(&requests, 1, all, 16));
         assert_eq!((even.rate_pages(), even.asked[0].read_pages), (4_000.0, 2_000));
-        // Each of a slot's 40 pages meets the 36 pages of other requests; at random it would
-        // meet 40.
-        assert_eq!(even.all_pairs, 50.0 * 40.0 * 36.0);
+        // Each of the 40 pages of a fiftieth meets the 36 pages of other requests; at random it
+        // would meet 40.
         let deviation = 0.04f64.sqrt() * 2_000.0 * 4.0;
         assert_eq!(even.burst(), -50.0 * 40.0 * 4.0 / deviation);
-        assert_eq!((burst.rate_pages(), burst.all_pairs), (4_000.0, 10.0 * 200.0 * 196.0));
-        assert_eq!(burst.own_pairs, [burst.all_pairs]);
+        assert_eq!(burst.rate_pages(), 4_000.0);
         assert!(burst.burst() > 100.0, "{}", burst.burst());
+        assert!(even.deviation(0) < 0.1 && burst.deviation(0) < 0.1, "each tenth has a burst");
+        let one_burst = PeriodDemand { slots: vec![vec![[0; 2]; 250]], ..burst.clone() };
+        let mut slots = one_burst.slots.clone();
+        slots[0][7] = [2_000, 0];
+        let one_burst = PeriodDemand { slots, ..one_burst };
+        assert!(one_burst.deviation(0) > 0.9, "{}", one_burst.deviation(0));
     }
 
     #[test]

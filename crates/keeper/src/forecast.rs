@@ -2,73 +2,92 @@
 //!
 //! Tenants that share no channel hardly disturb each other. So the latencies under a strategy are
 //! those within its parts, weighted by their numbers of requests. What must be learned for all
-//! strategies and all mixes are then two functions of three numbers: the mean latencies of reads
-//! and of writes within a part, from its pages read and written in a second for each channel, and
-//! its number of channels. Every part of every strategy of a labelled mix is an example of them.
+//! strategies and all mixes are then two functions: the mean latencies of reads and of writes
+//! within a part, from its pages read and written in a second for each channel, its number of
+//! channels, the sizes of its requests, and how long they would wait in a queue that drains evenly
+//! (the file `queue`), which is what tells bursts. Every part of every strategy of a labelled mix
+//! is an example of them.
 //!
 //! Cost: the 42 strategies of four tenants have 34 different parts. A network is asked about each
-//! at most once. It is asked about none for a strategy that cannot win: a part takes at least as
-//! long as it would idle, and where the sum of what is known and of that exceeds the best total so
-//! far by the factor `GIVEN_UP`, nothing more is asked. About fourteen questions remain.
+//! once.
 
 use crate::features::{ObservedMix, Rates};
+use crate::queue::{Tanks, Waits, add_slots, unevenness, waits};
+use crate::rates::ratio;
+use crate::simulation::LEVEL_20_SHARE;
 use crate::strategy::{Part, Strategy, TENANTS, TenantSet};
+use crate::vector::Intensity;
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 
 /// Inputs of a network for parts ([`inputs`]).
-pub(crate) const INPUTS: usize = 4;
+pub(crate) const INPUTS: usize = 10;
 /// Outputs of a network for parts: one for reads and one for writes ([`outputs`]).
 pub(crate) const OUTPUTS: usize = 2;
-/// The least output that is believed: a request that takes a second. Beyond a part's limit
-/// latencies grow for as long as it is asked for more, and all that can be said is that they are
-/// long.
-const OUTPUT_MIN: f64 = 1.0;
-/// A strategy is given up when its total is at least this many times the best one's. An allocator
-/// whose hysteresis is below ln 1.2 = 0.18 would leave such a strategy anyway, so it need not know
-/// how bad it is.
-const GIVEN_UP: f64 = 1.2;
+/// The logarithm of the longest latency that an output is believed to stand for: three hours.
+const SECONDS_MAX: f64 = 9.3;
+/// A wait that is as good as none, in seconds: it is added to each, whose logarithm is an input.
+const SHORT_WAIT: f64 = 1e-3;
+/// Less unevenness than this is luck.
+const UNEVENNESS_MIN: f64 = 0.3;
+/// Numbers of channels whose waits are found at once.
+const LANES: usize = 8;
 
 /// What a network is told of a part: pages read and written in a second for each channel, the
-/// number of channels, and its inverse.
-pub(crate) fn inputs(rates: &Rates, channels: u32) -> [f64; INPUTS] {
+/// number of channels, its inverse, pages of a read and of a write, and the logarithms of how long
+/// they would wait in an even queue.
+pub(crate) fn inputs(
+    rates: &Rates,
+    waits: &Waits,
+    unevenness: f64,
+    channels: u32,
+) -> [f64; INPUTS] {
     let channels = f64::from(channels);
     let [read, written] = rates.pages.map(|pages| pages / channels);
-    [read, written, channels, channels.recip()]
+    let [read_size, write_size] = [0, 1].map(|n| ratio(rates.pages[n], rates.requests[n]));
+    let log = |wait: f64| (wait + SHORT_WAIT).ln();
+    let [alone, reads, writes] = [waits.reads_alone, waits.reads, waits.writes].map(log);
+    let uneven = unevenness.max(UNEVENNESS_MIN).ln();
+    let inverse = channels.recip();
+    [read, written, channels, inverse, read_size, write_size, alone, reads, writes, uneven]
 }
 
-/// Mean latencies of reads and writes in nanoseconds, as a network learns them: the square root of
-/// how many such requests there would be in a second, one after the other. This falls evenly with
-/// the load and is small at the part's limit. So neither loads far beyond the limit nor idle parts
-/// outweigh the loads in between, where strategies differ.
-pub(crate) fn outputs(latencies_ns: [f64; 2]) -> [f64; OUTPUTS] {
-    latencies_ns.map(|ns| (1e9 / ns).sqrt())
+/// The places of the waits of reads and of writes among the inputs.
+const WAITS: [usize; OUTPUTS] = [7, 8];
+
+/// Mean latencies of reads and writes in nanoseconds, as a network learns them: the logarithms of
+/// their ratios to the waits that it is told. Where a queue decides, hardly anything is left to
+/// learn.
+pub(crate) fn outputs(row: &[f64; INPUTS], latencies_ns: [f64; 2]) -> [f64; OUTPUTS] {
+    [0, 1].map(|op| (latencies_ns[op] / 1e9).ln() - row[WAITS[op]])
 }
 
-/// The latency in nanoseconds that an output stands for.
-fn latency_ns(output: f64) -> f64 {
-    1e9 / output.max(OUTPUT_MIN).powi(2)
+/// The latency in nanoseconds that an output stands for, beside the logarithm of a wait.
+fn latency_ns(output: f64, wait: f64) -> f64 {
+    1e9 * (output + wait).min(SECONDS_MAX).exp()
 }
 
-/// Latencies of idle parts, in nanoseconds, by their number of channels from 0.
-type IdleLatencies = Vec<[f64; 2]>;
-
-fn idle_latencies(network: &MlpModel, channels: u32) -> IdleLatencies {
-    let mut buffer = Buffer::default();
-    let of = |channels| {
-        let row = inputs(&Rates::default(), channels);
-        let outputs = network.predict_one(&row, &mut buffer).expect("finite numbers");
-        [0, 1].map(|direction| latency_ns(outputs[direction]))
-    };
-    std::iter::once([0.0; 2]).chain((1..=channels).map(of)).collect()
+/// Mean latencies of reads and of writes in a part, in nanoseconds, by a network.
+///
+/// # Panics
+/// If the network is not one for parts.
+pub(crate) fn latencies_ns(
+    network: &MlpModel,
+    rates: &Rates,
+    (waits, unevenness): (&Waits, f64),
+    channels: u32,
+    buffer: &mut Buffer,
+) -> [f64; OUTPUTS] {
+    told_ns(network, &inputs(rates, waits, unevenness, channels), buffer)
 }
 
-/// What a part adds to the total of a strategy.
-#[derive(Clone, Copy, Debug)]
-struct Contribution {
-    /// Nanoseconds.
-    ns: f64,
-    /// Whether `ns` is what the network says, or only the least that is possible.
-    is_known: bool,
+/// Mean latencies of reads and of writes in nanoseconds, by a network that is told this.
+pub(crate) fn told_ns(
+    network: &MlpModel,
+    row: &[f64; INPUTS],
+    buffer: &mut Buffer,
+) -> [f64; OUTPUTS] {
+    let outputs = network.predict_one(row, buffer).expect("finite numbers, as many as it has");
+    [0, 1].map(|op| latency_ns(outputs[op], row[WAITS[op]]))
 }
 
 /// Whose a part is, as a number: one tenant by its place in the order of [`ObservedMix`], one
@@ -111,77 +130,82 @@ impl PartLists {
 /// Forecasts of one network for some strategies, with the memory that they need.
 #[derive(Clone, Debug)]
 pub(crate) struct Forecast {
-    channels: u32,
-    idle: IdleLatencies,
+    drive: DriveFigures,
     /// For each number of tenants in [`TENANTS`].
     part_lists: Vec<PartLists>,
-    buffer: Buffer,
-    contributions: Vec<Contribution>,
+    memory: AskedMemory,
+    /// What each part adds to the total of a strategy, in nanoseconds; NaN if it was not asked.
+    contributions: Vec<f64>,
     totals: Vec<f64>,
 }
 
+/// What must be known of a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DriveFigures {
+    pub channels: u32,
+    /// Flash pages that a channel carries in a second.
+    pub channel_pages_per_s: f64,
+}
+
+impl DriveFigures {
+    /// From the rate at which intensity level 20 ends.
+    pub(crate) fn new(channels: u32, intensity: Intensity) -> Self {
+        let all = intensity.requests_per_s_max / LEVEL_20_SHARE;
+        Self { channels, channel_pages_per_s: all / f64::from(channels) }
+    }
+
+    /// The share of the channels that these are.
+    fn share(&self, channels: u32) -> f64 {
+        f64::from(channels) / f64::from(self.channels)
+    }
+
+    /// Flash pages that some channels carry in a second.
+    pub(crate) fn pages_per_s(&self, channels: u32) -> f64 {
+        self.channel_pages_per_s * f64::from(channels)
+    }
+}
+
 impl Forecast {
-    /// For strategies of ordered tenants on a drive of this number of channels.
-    ///
-    /// # Panics
-    /// If the network is not one for parts.
-    pub(crate) fn new(network: &MlpModel, strategies: &[Strategy], channels: u32) -> Self {
-        let part_lists = |tenants| PartLists::new(strategies, channels, tenants);
+    /// For strategies of ordered tenants on a drive.
+    pub(crate) fn new(strategies: &[Strategy], drive: DriveFigures) -> Self {
+        let part_lists = |tenants| PartLists::new(strategies, drive.channels, tenants);
         Self {
-            channels,
-            idle: idle_latencies(network, channels),
+            drive,
             part_lists: TENANTS.map(part_lists).collect(),
-            buffer: Buffer::default(),
+            memory: AskedMemory::default(),
             contributions: Vec::new(),
             totals: Vec::new(),
         }
     }
 
     /// Mean read plus mean write latency under each strategy, in nanoseconds. It is infinite where
-    /// the strategy was given up or is not possible for these tenants. `network` must be the one
-    /// that this was made for.
+    /// the strategy is not possible for these tenants.
     ///
     /// # Panics
     /// If the network is not one for parts, or there is only one tenant.
     pub(crate) fn totals(&mut self, network: &MlpModel, observed: &ObservedMix) -> &[f64] {
-        let width = self.channels as usize + 1;
+        let width = self.drive.channels as usize + 1;
         let rows = Rows::new(observed);
-        let Self { idle, part_lists, buffer, contributions, totals, .. } = self;
-        let mut asked = Asked::new(network, observed, 0.0, buffer);
+        let Self { drive, part_lists, memory, contributions, totals } = self;
+        let mut asked = Asked::new(network, observed, *drive, 0.0, memory);
+        let mut waits: [Option<(Vec<Waits>, f64)>; *TENANTS.end() + 3] = Default::default();
         contributions.clear();
-        for owner in rows.owners() {
-            let weights = asked.weights(&Rates::sum(owner.select(&observed.rates)));
-            let least = |both: &[f64; 2]| weights[0] * both[0] + weights[1] * both[1];
-            let part = |both: &[f64; 2]| Contribution { ns: least(both), is_known: false };
-            contributions.extend(idle.iter().map(part));
-        }
+        contributions.resize(rows.owners().len() * width, f64::NAN);
         totals.clear();
-        let mut best = f64::INFINITY;
         for parts in &part_lists[observed.rates.len() - TENANTS.start()].0 {
-            let place =
-                |&(owner, channels): &(Owner, u32)| rows.of[owner] * width + channels as usize;
             let is_possible = parts.first().is_some_and(|part| part.0 != WRITERS || rows.has_kinds);
-            let mut total = match is_possible {
-                true => parts.iter().map(|part| contributions[place(part)].ns).sum(),
-                false => f64::INFINITY,
-            };
-            let limit = GIVEN_UP * best;
-            for part in parts {
-                if total > limit {
-                    break;
+            let mut total = if is_possible { 0.0 } else { f64::INFINITY };
+            for &(owner, channels) in parts.iter().filter(|_| is_possible) {
+                let row = rows.of[owner];
+                let known = &mut contributions[row * width + channels as usize];
+                if known.is_nan() {
+                    let part = Part { tenants: rows.tenants[row], channels };
+                    let (own, uneven) =
+                        waits[row].get_or_insert_with(|| asked.all_waits(part.tenants));
+                    *known = asked.told(part, (own[channels as usize], *uneven), 1.0);
                 }
-                let known = &mut contributions[place(part)];
-                if !known.is_known {
-                    total -= known.ns;
-                    let part = Part { tenants: rows.tenants[rows.of[part.0]], channels: part.1 };
-                    *known = Contribution { ns: asked.part(part), is_known: true };
-                    total += known.ns;
-                }
+                total += *known;
             }
-            if total > limit {
-                total = f64::INFINITY;
-            }
-            best = best.min(total);
             totals.push(total);
         }
         totals
@@ -200,8 +224,8 @@ impl Forecast {
         observed: &ObservedMix,
         deviations: f64,
     ) -> f64 {
-        let mut asked = Asked::new(network, observed, deviations, &mut self.buffer);
-        strategy.parts(self.channels, &observed.writers).map(|part| asked.part(part)).sum()
+        let mut asked = Asked::new(network, observed, self.drive, deviations, &mut self.memory);
+        strategy.parts(self.drive.channels, &observed.writers).map(|part| asked.part(part)).sum()
     }
 }
 
@@ -246,40 +270,138 @@ impl Rows {
 struct Asked<'a> {
     network: &'a MlpModel,
     observed: &'a ObservedMix,
+    drive: DriveFigures,
     all: Rates,
+    /// Reads of settled data, of all tenants. Each part has them by its share of the channels.
+    settled: Rates,
     deviations: f64,
-    buffer: &'a mut Buffer,
+    memory: &'a mut AskedMemory,
+}
+
+/// Memory that is used again.
+#[derive(Clone, Debug, Default)]
+struct AskedMemory {
+    buffer: Buffer,
+    /// What each tenant asks for, without reads of settled data.
+    fresh: Vec<Rates>,
+    /// What some tenants ask for together in each slot, without reads of settled data.
+    slots: Vec<[f64; 2]>,
+    /// Reads of settled data in each slot, of all tenants.
+    settled: Vec<[f64; 2]>,
 }
 
 impl<'a> Asked<'a> {
     fn new(
         network: &'a MlpModel,
         observed: &'a ObservedMix,
+        drive: DriveFigures,
         deviations: f64,
-        buffer: &'a mut Buffer,
+        memory: &'a mut AskedMemory,
     ) -> Self {
         let all = Rates::sum(observed.rates.iter());
-        Self { network, observed, all, deviations, buffer }
+        let AskedMemory { fresh, settled: slots, .. } = &mut *memory;
+        (fresh.clear(), slots.clear());
+        let mut settled = Rates::default();
+        for (tenant, own) in observed.rates.iter().enumerate() {
+            let share = observed.settled[tenant];
+            let reads = own.reads(share);
+            fresh.push(own.less(reads));
+            settled = Rates::sum([settled, reads].iter());
+            if share > 0.0 {
+                add_slots(slots, &observed.slots[tenant], [share, 0.0]);
+            }
+        }
+        Self { network, observed, drive, all, settled, deviations, memory }
     }
 
     /// What a nanosecond of the reads and of the writes of a part adds to the total.
     fn weights(&self, own: &Rates) -> [f64; 2] {
-        [0, 1].map(
-            |n| if own.requests[n] > 0.0 { own.requests[n] / self.all.requests[n] } else { 0.0 },
-        )
+        [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]))
     }
 
-    /// What a part adds to the total, in nanoseconds.
+    /// What a part is asked for in a second.
+    fn rates(&self, part: Part) -> Rates {
+        let settled = self.settled.times(self.drive.share(part.channels));
+        Rates::sum(part.tenants.select(&self.memory.fresh).chain([&settled]))
+    }
+
+    /// Gathers what these tenants ask for in each slot, without reads of settled data, so many
+    /// times.
+    fn gather(&mut self, tenants: TenantSet, more: f64) {
+        self.memory.slots.clear();
+        let own = tenants.select(&self.observed.slots).zip(tenants.select(&self.observed.settled));
+        for (own, settled) in own {
+            add_slots(&mut self.memory.slots, own, [more * (1.0 - settled), more]);
+        }
+    }
+
+    /// What a part adds to the total, in nanoseconds, if it is asked for more than was observed.
     fn part(&mut self, part: Part) -> f64 {
-        let own = Rates::sum(part.tenants.select(&self.observed.rates));
-        let more = 1.0 + self.deviations * own.deviation(self.observed.seconds);
-        let row = inputs(&own, part.channels);
-        let row = [row[0] * more, row[1] * more, row[2], row[3]];
-        let outputs =
-            self.network.predict_one(&row, self.buffer).expect("finite numbers, as many as it has");
-        let [read, write] = [0, 1].map(|direction| latency_ns(outputs[direction]));
+        let more = 1.0 + self.deviations * self.deviation(part);
+        self.gather(part.tenants, more);
+        let uneven = self.unevenness(part.tenants);
+        let own_share = self.drive.share(part.channels);
+        for (sum, settled) in self.memory.slots.iter_mut().zip(&self.memory.settled) {
+            sum[0] += own_share * more * settled[0];
+        }
+        let per_s = self.drive.pages_per_s(part.channels);
+        let waits = waits(&self.memory.slots, self.observed.slot_seconds, per_s);
+        self.told(part, (waits, uneven), more)
+    }
+
+    /// How unevenly what was gathered for these tenants comes.
+    fn unevenness(&self, tenants: TenantSet) -> f64 {
+        let own = Rates::sum(tenants.select(&self.memory.fresh));
+        let sizes = [0, 1].map(|op| ratio(own.pages[op], own.requests[op]));
+        unevenness(&self.memory.slots, sizes)
+    }
+
+    /// The waits of these tenants with each number of channels, from 0, and how unevenly they ask.
+    fn all_waits(&mut self, tenants: TenantSet) -> (Vec<Waits>, f64) {
+        self.gather(tenants, 1.0);
+        let uneven = self.unevenness(tenants);
+        let channels = self.drive.channels as usize;
+        let mut all = vec![Waits::default()];
+        while all.len() <= channels {
+            let first = all.len();
+            let per_s = std::array::from_fn(|n| self.drive.pages_per_s((first + n) as u32));
+            let shares: [f64; LANES] =
+                std::array::from_fn(|n| self.drive.share((first + n) as u32));
+            let mut tanks = Tanks::<LANES>::new(self.observed.slot_seconds, per_s);
+            let settled = self.memory.settled.iter().map(|slot| slot[0]);
+            let settled = settled.chain(std::iter::repeat(0.0));
+            for (&[read, written], settled) in self.memory.slots.iter().zip(settled) {
+                tanks.add(shares.map(|share| read + share * settled), written);
+            }
+            all.extend(tanks.waits());
+        }
+        (all, uneven)
+    }
+
+    /// What a part with these waits adds to the total, in nanoseconds, by the network. It is asked
+    /// for `more` times what was observed.
+    fn told(&mut self, part: Part, (waits, uneven): (Waits, f64), more: f64) -> f64 {
+        let own = self.rates(part);
         let weights = self.weights(&own);
+        if weights == [0.0; 2] {
+            return 0.0;
+        }
+        let (own, buffer) = (own.times(more), &mut self.memory.buffer);
+        let [read, write] =
+            latencies_ns(self.network, &own, (&waits, uneven), part.channels, buffer);
         weights[0] * read + weights[1] * write
+    }
+
+    /// The standard deviation of what a part is asked for, as a share of the mean, if its tenants
+    /// do not depend on each other.
+    fn deviation(&self, part: Part) -> f64 {
+        let observed = self.observed;
+        let pages = |rates: &Rates| rates.pages.iter().sum::<f64>();
+        let rates = || part.tenants.select(&observed.rates);
+        let deviations = part.tenants.select(&observed.deviations);
+        let squares: f64 =
+            rates().zip(deviations).map(|(one, own)| (pages(one) * own).powi(2)).sum();
+        ratio(squares.sqrt(), rates().map(pages).sum())
     }
 }
 
@@ -296,13 +418,12 @@ mod tests {
     /// A network of two hidden units, whose latencies rise with both rates, and not linearly.
     fn network(weights: &[f64]) -> MlpModel {
         let mut weights = weights.to_vec();
-        weights[..4].iter_mut().for_each(|weight| *weight = weight.abs());
-        weights[8..].iter_mut().for_each(|weight| *weight = -weight.abs());
+        weights.iter_mut().for_each(|weight| *weight /= 100.0);
         let text = serde_json::json!({
             "version": 1, "activation": "relu", "output": "linear",
             "layers": [
-                { "inputs": INPUTS, "weights": &weights[..8], "bias": [0.1, -0.5] },
-                { "inputs": 2, "weights": &weights[8..12], "bias": [34.0, 30.0] },
+                { "inputs": INPUTS, "weights": &weights[..2 * INPUTS], "bias": [0.1, -0.5] },
+                { "inputs": 2, "weights": &weights[2 * INPUTS..], "bias": [-1.0, 0.0] },
             ],
         });
         serde_json::from_value(text).expect("a sound network")
@@ -315,12 +436,13 @@ mod tests {
         for part in strategy.parts(CHANNELS, &observed.writers) {
             let own = Rates::sum(part.tenants.select(&observed.rates));
             let mut buffer = Buffer::default();
-            let row = inputs(&own, part.channels);
-            let speeds = network.predict_one(&row, &mut buffer).expect("finite");
-            for direction in 0..2 {
-                counts[direction] += own.requests[direction];
-                sums[direction] +=
-                    own.requests[direction] * 1e9 / speeds[direction].max(1.0).powi(2);
+            let row = inputs(&own, &Waits::default(), 0.0, part.channels);
+            let found = network.predict_one(&row, &mut buffer).expect("finite");
+            for op in 0..2 {
+                // Nobody waits: the ratio is to the shortest wait that counts.
+                let latency_ns = 1e9 * (found[op] + 1e-3f64.ln()).min(9.3).exp();
+                counts[op] += own.requests[op];
+                sums[op] += own.requests[op] * latency_ns;
             }
         }
         (0..2).filter(|&n| counts[n] > 0.0).map(|n| sums[n] / counts[n]).sum()
@@ -330,19 +452,20 @@ mod tests {
         #[test]
         fn a_forecast_is_what_its_parts_say(
             asked in prop::collection::vec((0u64..400, 0u64..400), 2..=4),
-            weights in prop::collection::vec(-0.6f64..0.3, 12),
+            weights in prop::collection::vec(-0.6f64..0.3, 2 * INPUTS + 4),
         ) {
             let demand = |&(reads, writes): &(u64, u64)| {
                 Demand { reads, writes, read_pages: 4 * reads, written_pages: writes }
             };
             let asked: Vec<Demand> = asked.iter().map(demand).collect();
-            let period = PeriodDemand { seconds: 100.0, asked, ..PeriodDemand::default() };
-            let observed = ObservedMix::new(&period, Intensity { requests_per_s_max: 100.0 });
+            let slots = vec![vec![[0; 2]; 50]; asked.len()];
+            let period = PeriodDemand { seconds: 100.0, asked, slots };
+            let intensity = Intensity { requests_per_s_max: 100.0 };
+            let observed = ObservedMix::new(&period, intensity);
             let strategies = Strategy::all(CHANNELS, 4);
             let network = network(&weights);
-            let mut forecast = Forecast::new(&network, &strategies, CHANNELS);
-            let totals = forecast.totals(&network, &observed).to_vec();
-            let best = totals.iter().copied().fold(f64::INFINITY, f64::min);
+            let drive = DriveFigures::new(CHANNELS, intensity);
+            let totals = Forecast::new(&strategies, drive).totals(&network, &observed).to_vec();
             for (strategy, total) in strategies.iter().zip(totals) {
                 let on_drive = observed.to_drive(strategy);
                 if !on_drive.is_distinct(&observed.writers) {
@@ -350,13 +473,10 @@ mod tests {
                     continue;
                 }
                 let expected = plain(&network, strategy, &observed);
-                match total.is_finite() {
-                    true => prop_assert!(
-                        (total - expected).abs() <= 1e-9 * expected,
-                        "{} {} {}", strategy, total, expected
-                    ),
-                    false => prop_assert!(expected > GIVEN_UP * best, "{} {}", strategy, expected),
-                }
+                prop_assert!(
+                    (total - expected).abs() <= 1e-9 * expected,
+                    "{} {} {}", strategy, total, expected
+                );
             }
         }
     }

@@ -8,16 +8,18 @@
 //!
 //! Cost: one race ([`MixSimulator::race`]) for each mix.
 
-use crate::features::PeriodDemand;
+use crate::features::{DECISION_SLOTS, PeriodDemand, SLOTS, in_slots};
 use crate::mix::Mix;
 use crate::simulation::{MixSimulator, SimulationError, SimulationSettings, StrategyOutcome};
 use crate::strategy::Strategy;
+use crate::vector::Intensity;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{DeviceConfig, document};
+use ssdtune_model::{DeviceConfig, Nanos, document};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
+use ssdtune_trace::Request;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,13 +30,15 @@ use std::sync::{Mutex, PoisonError};
 #[serde(deny_unknown_fields)]
 pub struct LabelSource {
     /// Version of the file.
-    pub version: Version<1>,
+    pub version: Version<2>,
     /// Name of the drive.
     pub device: String,
     /// Digest of the drive's configuration ([`device_digest`]).
     pub device_digest: String,
     /// Number of channels of the drive.
     pub channels: u32,
+    /// Sectors of a flash page of the drive.
+    pub page_sectors: u32,
     /// The program that simulated, and the version of its results.
     pub simulator: String,
     /// Numbers of tenants of the mixes, taken in turn.
@@ -56,6 +60,7 @@ impl LabelSource {
             device: device.name.clone(),
             device_digest: device_digest(device),
             channels: device.bus.channels,
+            page_sectors: device.geometry().sectors_per_page(),
             simulator,
             tenants,
             settings,
@@ -68,10 +73,24 @@ impl LabelSource {
         is_like(device, self.settings.seed, &self.device_digest)
     }
 
+    /// How intensity levels are measured.
+    pub(crate) fn intensity(&self) -> Intensity {
+        Intensity { requests_per_s_max: self.settings.rate_max_pages }
+    }
+
+    /// What a mix asks for in its whole run, in slots as long as those that decide.
+    pub(crate) fn whole_run(&self, labelled: &LabelledMix) -> PeriodDemand {
+        let options = self.settings.request_options(labelled.number, self.page_sectors);
+        let requests: Vec<Request> = labelled.mix.requests(options).collect();
+        let slot = Nanos((self.settings.collect_ns / DECISION_SLOTS).max(1));
+        let count = requests.last().map_or(0, |last| last.at.0 / slot.0) + 1;
+        in_slots(&requests, labelled.mix.tenants.len(), slot, count, self.page_sectors)
+    }
+
     /// The mix of a number.
     pub fn mix(&self, number: u64) -> Mix {
         let tenants = self.tenants[(number % self.tenants.len() as u64) as usize];
-        Mix::draw(self.settings.seed, number, tenants, self.settings.bursty)
+        Mix::draw(self.settings.seed, number, tenants, self.settings.style)
     }
 }
 
@@ -101,8 +120,6 @@ pub struct LabelledMix {
     pub mix: Mix,
     /// What it asks for in the first period T, which is what an allocator is told.
     pub seen: PeriodDemand,
-    /// What it asks for in the whole run.
-    pub run: PeriodDemand,
     /// What every distinct strategy did, in the order in which they were run.
     pub entries: Vec<StrategyOutcome>,
 }
@@ -135,6 +152,19 @@ pub struct Labels {
     pub source: LabelSource,
     /// The mixes, in the order of the file.
     pub mixes: Vec<LabelledMix>,
+}
+
+/// What the labels of a file are.
+#[derive(Clone, Debug, Serialize)]
+pub struct LabelsSummary<'a> {
+    /// What they are of, and how they were measured.
+    pub source: &'a LabelSource,
+    /// The number of mixes.
+    pub mixes: usize,
+    /// How often each strategy is the best.
+    pub labels: BTreeMap<String, usize>,
+    /// The file.
+    pub file: String,
 }
 
 /// Why labels cannot be read or made.
@@ -213,6 +243,12 @@ impl Labels {
         parse(path, &text)
     }
 
+    /// What the labels are, for a document.
+    pub fn summary(&self, file: &Path) -> LabelsSummary<'_> {
+        let (mixes, file) = (self.mixes.len(), file.display().to_string());
+        LabelsSummary { source: &self.source, mixes, labels: self.wins(), file }
+    }
+
     /// How many mixes each strategy is the best for; strategies that are never the best are left
     /// out.
     pub fn wins(&self) -> BTreeMap<String, usize> {
@@ -257,7 +293,7 @@ fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
 
 /// What is wrong with a labelled mix, if anything.
 fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
-    let LabelledMix { number, mix, seen, run, entries } = labelled;
+    let LabelledMix { number, mix, seen, entries } = labelled;
     if *mix != source.mix(*number) {
         return Some("is not that of line 1");
     }
@@ -267,8 +303,10 @@ fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
     if !has_shared || !totals.all(|total| total.is_finite() && total >= 0.0) {
         return Some("has not its figures");
     }
-    let is_short = |period: &PeriodDemand| period.asked.len() != mix.tenants.len();
-    (is_short(seen) || is_short(run)).then_some("does not say what each tenant asked for")
+    let tenants = mix.tenants.len();
+    let is_short = seen.asked.len() != tenants || seen.slots.len() != tenants;
+    let is_cut = seen.slots.iter().any(|slots| slots.len() as u64 != SLOTS);
+    (is_short || is_cut).then_some("does not say what each tenant asked for")
 }
 
 /// Labels those of the mixes 0 to `count` - 1 that a file does not hold yet. `tell` is told how
@@ -302,8 +340,8 @@ pub fn label_mixes(
             .find(|(tenants, _)| *tenants == mix.tenants.len())
             .expect("a list for each number of tenants");
         let entries = simulator.race(strategies, &mix, number)?;
-        let [seen, run] = simulator.observe(&mix, number);
-        let labelled = LabelledMix { number, mix, seen, run, entries };
+        let seen = simulator.observe(&mix, number);
+        let labelled = LabelledMix { number, mix, seen, entries };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.add(&line(&labelled)).map_err(io)?;
         kept.1.push(labelled);

@@ -58,19 +58,23 @@ pub mod strategy;
 pub mod train;
 
 mod binding;
+mod bursts;
 mod forecast;
+mod guard;
+mod queue;
 mod rates;
 mod text;
 mod vector;
 
 pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
+pub use bursts::{BurstShape, NamedShape};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,
 };
 pub use evaluation::{Evaluation, Score, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
-pub use mix::{Mix, MixTenant};
+pub use mix::{Mix, MixStyle, MixTenant};
 pub use policy::{Choice, Policy};
 pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,

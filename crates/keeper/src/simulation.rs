@@ -21,8 +21,9 @@ pub use saturation::{LEVEL_20_SHARE, Saturation};
 pub use shares::ShareOutcome;
 
 use crate::binding::bindings;
+use crate::bursts::SECTORS_MAX;
 use crate::features::{PeriodDemand, first_period};
-use crate::mix::{Mix, RequestOptions, SECTORS_MAX};
+use crate::mix::{Mix, MixStyle, RequestOptions};
 use crate::strategy::{Strategy, TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_experiment::{
@@ -31,6 +32,7 @@ use ssdtune_experiment::{
 use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
 use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::Request;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How mixes are drawn and measured: all that decides a measurement beside the drive, the mix and
@@ -48,14 +50,29 @@ pub struct SimulationSettings {
     pub minority: f64,
     /// Flash pages of a read and of a write request.
     pub request_pages: [u32; 2],
-    /// The share of mixes, 0 to 1, whose tenants come in bursts.
-    pub bursty: f64,
+    /// What mixes are drawn like.
+    pub style: MixStyle,
     /// The period T, in nanoseconds, whose requests the features are computed from.
     pub collect_ns: u64,
     /// Decides the random draws.
     pub seed: u64,
     /// Whether a race gives up strategies that can no longer win.
     pub eliminate: bool,
+}
+
+impl SimulationSettings {
+    /// How the requests of the mix of a number are drawn, for flash pages of this many sectors.
+    pub fn request_options(&self, number: u64, page_sectors: u32) -> RequestOptions {
+        RequestOptions {
+            rate_max_pages: self.rate_max_pages,
+            requests: self.requests,
+            working_set_pages: self.working_set_pages,
+            minority: self.minority,
+            request_pages: self.request_pages,
+            page_sectors,
+            seed: self.seed.wrapping_mul(GOLDEN_STEP).wrapping_add(number),
+        }
+    }
 }
 
 /// Mean latencies of reads and of writes, from arrival at the host to completion.
@@ -99,7 +116,7 @@ pub enum SimulationError {
 }
 
 /// How often a run is looked at, at equal distances of simulated time.
-const LOOKS: u64 = 20;
+pub(crate) const LOOKS: u64 = 20;
 
 /// A drive on which mixes are measured.
 #[derive(Debug)]
@@ -124,15 +141,7 @@ impl<'a> MixSimulator<'a> {
 
     /// How the requests of the mix of a number are drawn.
     pub fn request_options(&self, number: u64) -> RequestOptions {
-        RequestOptions {
-            rate_max_pages: self.settings.rate_max_pages,
-            requests: self.settings.requests,
-            working_set_pages: self.settings.working_set_pages,
-            minority: self.settings.minority,
-            request_pages: self.settings.request_pages,
-            page_sectors: self.device.geometry().sectors_per_page(),
-            seed: self.settings.seed.wrapping_mul(GOLDEN_STEP).wrapping_add(number),
-        }
+        self.settings.request_options(number, self.device.geometry().sectors_per_page())
     }
 
     /// A drive whose tenants are bound by a strategy, with their working sets in place.
@@ -161,7 +170,8 @@ impl<'a> MixSimulator<'a> {
     }
 
     /// Serves requests until they end or `go_on` answers `false`. It is asked at every look, and
-    /// told the look's number and the means so far.
+    /// told the look's number and the means so far. What has come until then is served to its end:
+    /// requests that wait belong to the means of what was asked for.
     fn tally(
         &self,
         strategy: &Strategy,
@@ -172,16 +182,18 @@ impl<'a> MixSimulator<'a> {
         let mut drive = self.drive(strategy, writers)?;
         let end = requests.last().map_or(Nanos(1), |request| request.at);
         let interval = Nanos((end.0 / LOOKS).max(1));
-        let stream = Stream { tenant: None, ..Stream::open(requests.iter().copied()) };
+        let is_over = Cell::new(false);
+        let coming = requests.iter().copied().take_while(|_| !is_over.get());
+        let stream = Stream { tenant: None, ..Stream::open(coming) };
         let (mut tally, mut looks) = (Tally::default(), 0);
         let streams = vec![stream];
         let served = serve(&mut drive, streams, Some(interval), self.stop, |_, done, look| {
             done.iter().for_each(|completion| tally.add(completion));
-            if look == Look::Between {
-                return true;
+            if look != Look::Between && !is_over.get() {
+                looks += 1;
+                is_over.set(!go_on(looks - 1, MeanLatencies::of(&tally.total())));
             }
-            looks += 1;
-            go_on(looks - 1, MeanLatencies::of(&tally.total()))
+            true
         });
         match served {
             Served::Completed | Served::GivenUp => Ok(tally),
@@ -192,13 +204,13 @@ impl<'a> MixSimulator<'a> {
         }
     }
 
-    /// What the tenants of a mix ask for: in its first period T, which is what an allocator would
-    /// be told, and in the whole run.
-    pub fn observe(&self, mix: &Mix, number: u64) -> [PeriodDemand; 2] {
+    /// What the tenants of a mix ask for in its first period T, which is what an allocator would be
+    /// told.
+    pub fn observe(&self, mix: &Mix, number: u64) -> PeriodDemand {
         let requests: Vec<Request> = mix.requests(self.request_options(number)).collect();
         let page_sectors = self.device.geometry().sectors_per_page();
-        let periods = [Nanos(self.settings.collect_ns), Nanos::MAX];
-        periods.map(|period| first_period(&requests, mix.tenants.len(), period, page_sectors))
+        let period = Nanos(self.settings.collect_ns);
+        first_period(&requests, mix.tenants.len(), period, page_sectors)
     }
 }
 
@@ -210,7 +222,7 @@ fn with_fewer_blocks(device: &CheckedConfig, settings: &SimulationSettings) -> C
     let block_pages = u64::from(geometry.pages_per_block);
     // All working sets and all writes in one channel, twice, and what collection and frontiers
     // want free.
-    let write_pages = match settings.bursty > 0.0 {
+    let write_pages = match settings.style.bursty > 0.0 {
         true => settings.request_pages[1].max(SECTORS_MAX.div_ceil(geometry.sectors_per_page())),
         false => settings.request_pages[1],
     };
@@ -239,7 +251,7 @@ mod tests {
             working_set_pages: 1_024,
             minority: MINORITY,
             request_pages: [4, 1],
-            bursty: 0.5,
+            style: MixStyle { bursty: 0.5, ..MixStyle::PLAIN },
             collect_ns: 100_000_000,
             seed: 3,
             eliminate: false,
@@ -250,7 +262,7 @@ mod tests {
         assert!(blocks < device.geometry().blocks_per_plane / 10, "{blocks}");
         let whole = MixSimulator { device, settings, stop: &stop };
         for (number, name) in [(0, "Shared"), (1, "1:7"), (2, "5:1:1:1"), (3, "Isolated")] {
-            let mix = Mix::draw(3, number, 4, 0.5);
+            let mix = Mix::draw(3, number, 4, settings.style);
             let requests: Vec<Request> = mix.requests(whole.request_options(number)).collect();
             let strategy: Strategy = name.parse().unwrap();
             let run = |simulator: &MixSimulator| {

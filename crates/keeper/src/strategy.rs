@@ -25,7 +25,7 @@ pub const STRATEGIES_MAX: usize = 512;
 pub const TENANTS: std::ops::RangeInclusive<usize> = 2..=8;
 
 /// A set of a drive's tenants, by their numbers (0 to 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantSet(u8);
 
 impl TenantSet {

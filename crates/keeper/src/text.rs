@@ -41,10 +41,18 @@ impl Labels {
 }
 
 /// Headings of the columns that [`score_cells`] fills.
-const SCORE_HEADINGS: [&str; 7] =
-    ["accuracy", "within 1 %", "regret", "p99", "max", "over Shared by 2 %", "at most by"];
+const SCORE_HEADINGS: [&str; 8] = [
+    "accuracy",
+    "within 1 %",
+    "regret",
+    "p99",
+    "max",
+    "over Shared by 2 %",
+    "at most by",
+    "of gains >= 10 %",
+];
 
-fn score_cells(score: &Score) -> [String; 7] {
+fn score_cells(score: &Score) -> [String; 8] {
     [
         percent(score.accuracy),
         percent(score.tie_accuracy),
@@ -53,6 +61,7 @@ fn score_cells(score: &Score) -> [String; 7] {
         percent(score.regret_max),
         percent(score.above_shared_share),
         percent(score.above_shared_max),
+        percent(score.gain_taken),
     ]
 }
 

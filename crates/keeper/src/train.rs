@@ -3,28 +3,30 @@
 //!
 //! Mixes are divided 70 to 30 by a seed, and the 30 % are for testing only. A tenth of the 70 % is
 //! held back during training, for the curves of Fig. 4 and to choose the epoch whose weights are
-//! kept. Then the limits within which the policy trusts its network are set:
-//! - `burst_max` is what [`BURST_QUANTILE`] of the plain training mixes stay within. Networks learn
-//!   from the mixes within it.
-//! - `abstain` and `risk` are chosen by cross-validation within the training mixes.
+//! kept. Then the limits within which the policy trusts its network, `abstain` and `doubt`, are
+//! chosen by cross-validation within the training mixes.
 //!
 //! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more for `abstain`
-//! and `risk`.
+//! and `doubt`.
 
-use crate::evaluation::{Score, score, score_network};
-use crate::features::{ObservedMix, Rates};
-use crate::forecast;
-use crate::labels::{LabelledMix, Labels};
+use crate::evaluation::{Score, followed_cost, score, score_network};
+use crate::features::{DECISION_SLOTS, ObservedMix, PeriodDemand, Rates};
+use crate::forecast::{self, DriveFigures};
+use crate::labels::{LabelSource, LabelledMix, Labels};
 use crate::policy::{NetworkKind, Policy};
-use crate::simulation::MeanLatencies;
-use crate::strategy::{Part, Strategy};
+use crate::queue::{add_slots, unevenness, waits};
+use crate::rates::ratio;
+use crate::simulation::{LOOKS, MeanLatencies};
+use crate::strategy::{Strategy, TenantSet};
 use crate::vector::{FEATURES, Intensity};
 use ndarray::Array2;
+use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_learn::mlp::{
     Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets, Training,
 };
 use ssdtune_learn::{Version, selection};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The share of mixes that are for testing only, 0 to 1.
@@ -34,11 +36,9 @@ const HIDDEN: &[usize] = &[64];
 /// Units of the hidden layers of a network for parts, which is asked some twenty times for one
 /// decision.
 const PART_HIDDEN: &[usize] = &[32, 16];
-/// The share of the plain training mixes that a policy does not take for bursts, 0 to 1.
-pub const BURST_QUANTILE: f64 = 0.995;
 /// How many times as much as regret a loss counts that nobody would have without an allocator.
 const HARM: f64 = 20.0;
-/// Number of parts that the training mixes are divided into to choose `abstain` and `risk`.
+/// Number of parts that the training mixes are divided into to choose `abstain` and `doubt`.
 pub const FOLDS: usize = 3;
 /// A ranker does not tell strategies apart that are slower than `Shared` by this factor or more.
 const WORST_RATIO: f64 = 1.5;
@@ -94,7 +94,7 @@ pub const RECIPES: [TrainingRecipe; 6] = [
         name: "parts",
         kind: NetworkKind::Parts,
         activation: Activation::Relu,
-        optimiser: Optimiser::Adam { learning_rate: 0.02 },
+        optimiser: Optimiser::Adam { learning_rate: 0.005 },
     },
 ];
 
@@ -180,9 +180,13 @@ pub fn train(
 ) -> Result<(Policy, TrainingReport), TrainError> {
     let start = Instant::now();
     let [mixes, test] = divide(labels, schedule.seed)?;
-    let (bold, curves, epoch) = fit(labels, &mixes, recipe, schedule)?;
-    let (abstain, risk) = abstention(labels, &mixes, recipe, schedule)?;
-    let policy = Policy { abstain, risk, made_by, ..bold };
+    let parts = match recipe.kind {
+        NetworkKind::Parts => part_examples(&labels.source, &mixes),
+        NetworkKind::Classifier | NetworkKind::Ranker => Parts::new(),
+    };
+    let (bold, curves, epoch) = fit(labels, &mixes, &parts, recipe, schedule)?;
+    let (abstain, doubt) = abstention(labels, &mixes, &parts, recipe, schedule)?;
+    let policy = Policy { abstain, doubt, made_by, ..bold };
     let seconds = start.elapsed().as_secs_f64();
     let report = TrainingReport {
         recipe: recipe.name,
@@ -197,24 +201,21 @@ pub fn train(
     Ok((policy, report))
 }
 
-/// Trains a policy that never abstains, except from bursts. Also gives the curves of the training
+/// Trains a policy that never abstains. Also gives the curves of the training
 /// and the epoch whose weights were kept.
 fn fit(
     labels: &Labels,
     mixes: &[&LabelledMix],
+    parts: &Parts,
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
 ) -> Result<(Policy, Curves, usize), TrainError> {
     let source = &labels.source;
     let tenants = source.tenants.iter().copied().max().unwrap_or(2);
     let strategies = Strategy::all(source.channels, tenants);
-    let intensity = Intensity { requests_per_s_max: source.settings.rate_max_pages };
-    let burst_max = burst_max(mixes, intensity);
-    let is_known = |mix: &&&LabelledMix| ObservedMix::new(&mix.seen, intensity).burst <= burst_max;
-    let mixes: Vec<&LabelledMix> = mixes.iter().filter(is_known).copied().collect();
-    let examples = Examples { mixes, intensity, strategies: &strategies };
-    let Training { model, curves, epoch, .. } =
-        examples.train(recipe, schedule, source.channels)?;
+    let intensity = source.intensity();
+    let examples = Examples { mixes, intensity, parts, strategies: &strategies };
+    let Training { model, curves, epoch, .. } = examples.train(recipe, schedule)?;
     let policy = Policy {
         version: Version,
         device: source.device.clone(),
@@ -226,8 +227,7 @@ fn fit(
         collect_ns: source.settings.collect_ns,
         kind: recipe.kind,
         abstain: 0.0,
-        risk: 0.0,
-        burst_max,
+        doubt: 0.0,
         strategies,
         network: model,
     };
@@ -236,8 +236,9 @@ fn fit(
 
 /// What a network learns from.
 struct Examples<'a> {
-    mixes: Vec<&'a LabelledMix>,
+    mixes: &'a [&'a LabelledMix],
     intensity: Intensity,
+    parts: &'a Parts,
     strategies: &'a [Strategy],
 }
 
@@ -246,7 +247,6 @@ impl Examples<'_> {
         &self,
         recipe: TrainingRecipe,
         schedule: TrainingSchedule,
-        channels: u32,
     ) -> Result<Training, MlpError> {
         let is_parts = recipe.kind == NetworkKind::Parts;
         let params = MlpParams::new(if is_parts { PART_HIDDEN } else { HIDDEN })
@@ -276,12 +276,14 @@ impl Examples<'_> {
                 params.fit(vectors().view(), Targets::Values(values.view()))
             }
             NetworkKind::Parts => {
-                let of = |mix: &&LabelledMix| part_examples(mix, channels);
-                let (inputs, latencies): (Vec<_>, Vec<_>) = self.mixes.iter().flat_map(of).unzip();
-                let outputs = latencies.into_iter().flat_map(forecast::outputs).collect();
-                let values = table(outputs, forecast::OUTPUTS);
-                let inputs = table(inputs.into_iter().flatten().collect(), forecast::INPUTS);
-                params.fit(inputs.view(), Targets::Values(values.view()))
+                let examples: Vec<&PartExample> =
+                    self.mixes.iter().flat_map(|mix| &self.parts[&mix.number]).collect();
+                let of = |one: &&PartExample| {
+                    let rows = if one.periods.is_empty() { &one.matched } else { &one.periods };
+                    let latencies_ns = one.latencies_ns;
+                    rows.iter().map(move |row| (*row, latencies_ns)).collect::<Vec<_>>()
+                };
+                fit_parts(&params, examples.iter().flat_map(of).collect())
             }
         }
     }
@@ -299,49 +301,97 @@ fn table(cells: Vec<f64>, columns: usize) -> Array2<f64> {
     Array2::from_shape_vec(shape, cells).expect("as many cells in each row")
 }
 
-/// The burst figure that most plain mixes stay within; if all mixes are bursty, the largest of
-/// them.
-fn burst_max(mixes: &[&LabelledMix], intensity: Intensity) -> f64 {
-    let bursts = |plain: bool| {
-        let mixes = mixes.iter().filter(move |mix| !plain || !mix.mix.is_bursty());
-        let mut bursts: Vec<f64> =
-            mixes.map(|mix| ObservedMix::new(&mix.seen, intensity).burst).collect();
-        bursts.sort_by(f64::total_cmp);
-        bursts
-    };
-    let plain = bursts(true);
-    let rank = (BURST_QUANTILE * plain.len() as f64).ceil() as usize;
-    match rank.checked_sub(1) {
-        Some(place) => plain[place],
-        None => bursts(false).last().copied().unwrap_or(0.0),
-    }
+/// Trains a network for parts: what it is told of each, and mean latencies in nanoseconds.
+fn fit_parts(params: &MlpParams, examples: Vec<(PartRow, [f64; 2])>) -> Result<Training, MlpError> {
+    let outputs = examples.iter().flat_map(|(row, ns)| forecast::outputs(row, *ns)).collect();
+    let inputs = examples.iter().flat_map(|(row, _)| *row).collect();
+    let (inputs, values) = (table(inputs, forecast::INPUTS), table(outputs, forecast::OUTPUTS));
+    params.fit(inputs.view(), Targets::Values(values.view()))
 }
+
+/// What a network for parts is told of one.
+type PartRow = [f64; forecast::INPUTS];
+
+/// What a network for parts learns from one part.
+struct PartExample {
+    /// Periods of the run, as an allocator sees them; none in bursts, or if the run was given up.
+    periods: Vec<PartRow>,
+    /// As much of the run as the latencies are of.
+    matched: Vec<PartRow>,
+    /// Mean latencies of reads and of writes.
+    latencies_ns: [f64; 2],
+}
+
+/// The examples of each mix, by its number.
+type Parts = BTreeMap<u64, Vec<PartExample>>;
+
+/// The examples of all these mixes.
+fn part_examples(source: &LabelSource, mixes: &[&LabelledMix]) -> Parts {
+    let drive = DriveFigures::new(source.channels, source.intensity());
+    let of = |mix: &&LabelledMix| (mix.number, examples_of(mix, &source.whole_run(mix), drive));
+    mixes.par_iter().map(of).collect()
+}
+
+/// Periods of a run from which its latencies are learned.
+const WINDOWS: usize = 8;
 
 /// Every part of a mix's strategies that both read and wrote: what a network is told of it, and its
 /// mean latencies in nanoseconds.
 ///
-/// A part that several strategies have is there once, from a run to the end if there was one. Its
-/// rates are those of the whole run: they belong to the part, whereas a period is only a sample.
-fn part_examples(mix: &LabelledMix, channels: u32) -> Vec<([f64; forecast::INPUTS], [f64; 2])> {
-    let mut known: Vec<(Part, bool, MeanLatencies)> = Vec::new();
+/// A part that several strategies have is there once, from the longest run. In a mix that comes in
+/// bursts, and under a strategy that was given up, it is asked for what came in the time that it
+/// was run for; else a network learns what a period, which is only a sample, says of the run.
+fn examples_of(mix: &LabelledMix, run: &PeriodDemand, drive: DriveFigures) -> Vec<PartExample> {
+    let writers = mix.mix.writers();
+    let mut known: BTreeMap<(TenantSet, u32), (u64, MeanLatencies)> = BTreeMap::new();
     for entry in &mix.entries {
-        let is_whole = entry.behind.is_none();
-        for (part, means) in entry.strategy.parts(channels, &mix.mix.writers()).zip(&entry.parts) {
-            match known.iter_mut().find(|(other, ..)| *other == part) {
-                Some(old) if is_whole && !old.1 => *old = (part, true, *means),
-                Some(_) => {}
-                None => known.push((part, is_whole, *means)),
+        let parts = entry.strategy.parts(drive.channels, &writers);
+        for (part, means) in parts.zip(&entry.parts) {
+            let best = known.entry((part.tenants, part.channels)).or_insert((0, *means));
+            if entry.looks > best.0 {
+                *best = (entry.looks, *means);
             }
         }
     }
-    let is_both =
-        |(_, _, means): &&(Part, bool, MeanLatencies)| means.read_ns > 0.0 && means.write_ns > 0.0;
-    let rates = mix.run.rates();
-    let example = |(part, _, means): &(Part, bool, MeanLatencies)| {
-        let own = Rates::sum(part.tenants.select(&rates));
-        (forecast::inputs(&own, part.channels), [means.read_ns, means.write_ns])
+    let slots = run.slots[0].len();
+    let period = DECISION_SLOTS as usize;
+    let starts = (0..WINDOWS).map(|n| n * slots.saturating_sub(period) / (WINDOWS - 1));
+    let periods: Vec<PeriodDemand> = starts.map(|from| run.some_slots(from, period)).collect();
+    let beginnings: Vec<PeriodDemand> = (1..LOOKS as usize)
+        .map(|looks| run.some_slots(0, slots * looks / LOOKS as usize))
+        .collect();
+    let row = |seen: &PeriodDemand, &(tenants, channels): &(TenantSet, u32)| {
+        let (row, rates) = row_of(seen, tenants, channels, drive);
+        let [reads, writes] = rates.requests;
+        (reads > 0.0 && writes > 0.0).then_some(row)
     };
-    known.iter().filter(is_both).map(example).collect()
+    let example = |(part, &(looks, means)): (&(TenantSet, u32), &(u64, MeanLatencies))| {
+        let is_whole = looks >= LOOKS;
+        let seen = if is_whole { run } else { &beginnings[looks as usize - 1] };
+        let matched = row(seen, part).into_iter().collect::<Vec<_>>();
+        let latencies_ns = [means.read_ns, means.write_ns];
+        let is_both = !matched.is_empty() && latencies_ns.iter().all(|ns| *ns > 0.0);
+        let is_steady = is_whole && !mix.mix.is_bursty();
+        let periods = periods.iter().filter(|_| is_steady).filter_map(|seen| row(seen, part));
+        is_both.then(|| PartExample { periods: periods.collect(), matched, latencies_ns })
+    };
+    known.iter().filter_map(example).collect()
+}
+
+/// What a network is told of a part, and what the part is asked for in a second.
+fn row_of(
+    seen: &PeriodDemand,
+    tenants: TenantSet,
+    channels: u32,
+    drive: DriveFigures,
+) -> ([f64; forecast::INPUTS], Rates) {
+    let own = Rates::sum(tenants.select(&seen.rates()));
+    let mut slots = Vec::new();
+    tenants.select(&seen.slots).for_each(|own| add_slots(&mut slots, own, [1.0; 2]));
+    let slot_seconds = seen.seconds / slots.len() as f64;
+    let waits = waits(&slots, slot_seconds, drive.pages_per_s(channels));
+    let sizes = [0, 1].map(|op| ratio(own.pages[op], own.requests[op]));
+    (forecast::inputs(&own, &waits, unevenness(&slots, sizes), channels), own)
 }
 
 /// The logarithm of a strategy's total latency divided by that of `Shared`: what a ranker learns.
@@ -357,27 +407,30 @@ fn log_ratio(mix: &LabelledMix, observed: &ObservedMix, strategy: &Strategy) -> 
     (own / shared).min(WORST_RATIO).ln()
 }
 
-/// Chooses `abstain` and `risk`: the limits with the least mean regret, where a loss against
-/// `Shared` beyond [`crate::evaluation::HARMLESS`] counts [`HARM`] times. Each mix is judged by a
-/// network that has not learned from it, because a network never doubts what it has learned.
+/// Chooses `abstain` and `doubt`: the limits that cost an allocator that follows the runs the
+/// least, where a loss against `Shared` beyond [`crate::evaluation::HARMLESS`] counts [`HARM`]
+/// times. Each mix is judged by a network that has not learned from it, because a network never
+/// doubts what it has learned.
 fn abstention(
     labels: &Labels,
     mixes: &[&LabelledMix],
+    parts: &Parts,
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
 ) -> Result<(f64, f64), TrainError> {
-    let (promises, risks): (&[f64], &[f64]) = match recipe.kind {
+    let (promises, doubts): (&[f64], &[f64]) = match recipe.kind {
         NetworkKind::Classifier => (&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &[0.0]),
         NetworkKind::Ranker => {
             (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2], &[0.0])
         }
         NetworkKind::Parts => {
-            (&[0.0, 0.002, 0.005, 0.01, 0.02, 0.03], &[0.02, 0.05, 0.1, 0.2, 0.5])
+            let doubts = &[0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2];
+            (&[-0.02, 0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12], doubts)
         }
     };
     let candidates: Vec<(f64, f64)> = promises
         .iter()
-        .flat_map(|&abstain| risks.iter().map(move |&risk| (abstain, risk)))
+        .flat_map(|&abstain| doubts.iter().map(move |&doubt| (abstain, doubt)))
         .collect();
     let found = mixes.len();
     let folds =
@@ -386,10 +439,10 @@ fn abstention(
     for fold in folds {
         let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
         let (known, unknown) = (of(&fold.train), of(&fold.test));
-        let policy = fit(labels, &known, recipe, schedule)?.0;
-        for (cost, &(abstain, risk)) in costs.iter_mut().zip(&candidates) {
-            let score = score(&Policy { abstain, risk, ..policy.clone() }, &unknown);
-            *cost += (score.regret_mean + HARM * score.harm_mean) * unknown.len() as f64;
+        let policy = fit(labels, &known, parts, recipe, schedule)?.0;
+        for (cost, &(abstain, doubt)) in costs.iter_mut().zip(&candidates) {
+            let policy = Policy { abstain, doubt, ..policy.clone() };
+            *cost += followed_cost(&policy, &unknown, HARM) * unknown.len() as f64;
         }
     }
     let judged = candidates.into_iter().zip(costs);

@@ -3,8 +3,7 @@
 use crate::scenes::{config, fast, policy, settings};
 use ssdtune_experiment::{Blank, Nothing, Preparation, Start};
 use ssdtune_keeper::{
-    Allocator, AllocatorError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat,
-    Strategy,
+    Allocator, AllocatorError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Repeat, Strategy,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, presets};
@@ -36,11 +35,6 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert!(again.decisions.len() > 3, "{:?}", again.decisions);
     assert!(again.decisions.iter().all(|d| d.strategy.to_string() == "4:2:1:1"));
     assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
-    // Nor does one divide channels that bursts want, if it has learned of none.
-    let calm = Policy { burst_max: -20.0, ..policy.clone() };
-    let plan_calm = Plan::Keeper { policy: &calm, collect, repeat: Repeat::Once };
-    let calm = plans.run(plan_calm, true, None).expect("a run");
-    assert_eq!(calm.decisions[0].strategy, Strategy::Shared);
     // A policy that wants nothing leaves the run as it is under static allocation.
     let idle = self::policy("nothing");
     let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once };

@@ -16,7 +16,7 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
     let strategies = Strategy::all(8, 4);
     let (mut given_up, mut all) = (0, 0);
     for number in 0..6 {
-        let mix = Mix::draw(11, number, 4, 0.5);
+        let mix = Mix::draw(11, number, 4, settings().style);
         let entries = [true, false].map(|eliminate| {
             let simulator =
                 MixSimulator::new(&config, SimulationSettings { eliminate, ..settings() }, &stop);
@@ -26,7 +26,6 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
             number,
             mix: mix.clone(),
             seen: PeriodDemand::default(),
-            run: PeriodDemand::default(),
             entries,
         });
         assert_eq!(raced.best(), whole.best(), "mix {number}");

@@ -12,7 +12,7 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
     for (from, to, problem) in [
         ("\"channels\":8", "\"channels\":9", "Isolated"),
         ("\"Shared\",", "", "9 inputs and 42 outputs where 9 and 41 are wanted"),
-        ("\"ranker\"", "\"parts\"", "9 inputs and 42 outputs where 4 and 2 are wanted"),
+        ("\"ranker\"", "\"parts\"", "9 inputs and 42 outputs where 10 and 2 are wanted"),
         ("\"Shared\"", "\"1:7\"", "its first strategy is not Shared"),
         ("\"7:1\"", "\"7:2\"", "7:2 does not divide 8 channels"),
         ("\"abstain\":0.01", "\"abstain\":1e999", "number out of range"),
@@ -36,6 +36,7 @@ fn scores_count_ties_and_regret() {
         means: means(read_ns),
         parts: Vec::new(),
         behind,
+        looks: 20,
     };
     let entries = vec![
         entry("5:3", 100.0, None),
@@ -43,13 +44,7 @@ fn scores_count_ties_and_regret() {
         entry("Shared", 120.0, None),
         entry("1:7", 110.0, Some(2.5)),
     ];
-    let row = LabelledMix {
-        number: 0,
-        mix: source.mix(0),
-        seen: PeriodDemand::default(),
-        run: PeriodDemand::default(),
-        entries,
-    };
+    let row = LabelledMix { number: 0, mix: source.mix(0), seen: PeriodDemand::default(), entries };
     let judge = |name: &str| score_choices(&[&row], &[name.parse().unwrap()]);
     let (best, tie, bad) = (judge("5:3"), judge("6:2"), judge("1:7"));
     assert_eq!((best.accuracy, best.tie_accuracy, best.regret_mean), (1.0, 1.0, 0.0));
@@ -57,4 +52,14 @@ fn scores_count_ties_and_regret() {
     assert!((tie.regret_p99 - 0.005).abs() < 1e-12);
     assert!((bad.regret_max - 1.5).abs() < 1e-12, "as far behind as when it was given up");
     assert!((bad.above_shared_max - (2.5 / 1.1 - 1.0)).abs() < 1e-12);
+    assert_eq!((bad.worthwhile_share, bad.gain_taken), (0.0, 0.0), "the best gains 9 %");
+
+    let entries =
+        vec![entry("5:3", 100.0, None), entry("6:2", 150.0, None), entry("Shared", 300.0, None)];
+    let row = LabelledMix { entries, ..row.clone() };
+    let judge = |name: &str| score_choices(&[&row], &[name.parse().unwrap()]);
+    assert_eq!((judge("5:3").worthwhile_share, judge("5:3").gain_taken), (1.0, 1.0));
+    assert_eq!(judge("Shared").gain_taken, 0.0);
+    let taken = (400.0_f64 / 250.0).ln() / (400.0_f64 / 200.0).ln();
+    assert!((judge("6:2").gain_taken - taken).abs() < 1e-12);
 }

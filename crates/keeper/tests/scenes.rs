@@ -1,7 +1,7 @@
 //! Drives, settings and policies that several tests share.
 
 use ssdtune_keeper::mix::MINORITY;
-use ssdtune_keeper::{Policy, SimulationSettings, Strategy};
+use ssdtune_keeper::{MixStyle, Policy, SimulationSettings, Strategy};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, presets};
 
@@ -29,7 +29,7 @@ pub fn settings() -> SimulationSettings {
         working_set_pages: 1_024,
         minority: MINORITY,
         request_pages: [1, 1],
-        bursty: 0.5,
+        style: MixStyle { bursty: 0.5, ..MixStyle::PLAIN },
         collect_ns: 50_000_000,
         seed: 11,
         eliminate: true,
@@ -42,10 +42,10 @@ pub fn policy(best: &str) -> Policy {
     let bias: Vec<f64> =
         strategies.iter().map(|s| if s.to_string() == best { -0.5 } else { 0.0 }).collect();
     let text = serde_json::json!({
-        "version": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
+        "version": 2, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
         "kind": "ranker",
-        "abstain": 0.01, "risk": 0.0, "burst_max": 20.0,
+        "abstain": 0.01, "doubt": 0.0,
         "strategies": strategies,
         "network": { "version": 1, "activation": "relu", "output": "linear",
             "layers": [{ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias }] },

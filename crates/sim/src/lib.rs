@@ -75,8 +75,8 @@ pub use report::{
     Times, UNWRITTEN_SHARE_MAX, UnwrittenReads, Utilisation, WriteAmplification,
 };
 pub use simulator::{
-    BusyTime, CachedPage, Filling, Footprint, InitialContent, Look, Outcome, Past, PastRoom,
-    Replay, Simulator, SnapshotError, Stream, Work,
+    BusyTime, CachedPage, Filling, Footprint, InitialContent, Look, Outcome, PagesLookedFor, Past,
+    PastRoom, Replay, Simulator, SnapshotError, Stream, Work,
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{FtlError, PastMapping, PastPage, Places};

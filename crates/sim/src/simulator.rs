@@ -1,6 +1,7 @@
 //! Running a drive: hand over requests, let time pass, take what came out.
 
 mod demand;
+pub use demand::PagesLookedFor;
 mod initial_content;
 mod past;
 mod report;

@@ -224,6 +224,7 @@ impl<'a> WindowPlans<'a> {
         let streams = vec![Stream { tenant: None, ..Stream::open(requests) }];
         let interval = Some(allocator.slot());
         let served = serve(&mut drive, streams, interval, self.stop, |drive, _, look| {
+            // Nothing is completed here, and nothing is served after the decision.
             if let Look::IntervalEnd(at) = look {
                 refused = allocator.slot_ended(drive, at).err();
             }

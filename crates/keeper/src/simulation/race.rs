@@ -1,13 +1,13 @@
 //! The best of many strategies for a mix, found by a race: most strategies are given up long before
 //! the end of the run.
 
-use super::{MeanLatencies, MixSimulator, SimulationError};
+use super::{LOOKS, MeanLatencies, MixSimulator, SimulationError};
 use crate::mix::Mix;
 use crate::strategy::{Part, Strategy};
 use serde::{Deserialize, Serialize};
 use ssdtune_experiment::Tally;
 use ssdtune_model::Place;
-use ssdtune_trace::Request;
+use ssdtune_trace::{Request, TenantId};
 
 /// What a strategy did to a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,12 +16,15 @@ pub struct StrategyOutcome {
     pub strategy: Strategy,
     /// Mean latencies, as far as the strategy was run.
     pub means: MeanLatencies,
-    /// Mean latencies within each part of the strategy, in the order of the parts.
+    /// Mean latencies within each part of the strategy, in the order of the parts: of all requests
+    /// that came until then, those that still waited included.
     pub parts: Vec<MeanLatencies>,
     /// If the strategy was given up: its total latency divided by that of the best strategy at the
     /// same look. `None` if it was run to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<f64>,
+    /// How many twentieths of the time it was run for.
+    pub looks: u64,
 }
 
 /// A strategy is given up at a look if its total latency is this many times that of the best
@@ -49,6 +52,17 @@ impl Leader {
     }
 }
 
+/// A run of a strategy, or the beginning of one.
+#[derive(Default)]
+struct Ran {
+    /// Means of the requests that were completed when it was over or given up.
+    means: MeanLatencies,
+    /// All requests that came until then.
+    tally: Tally,
+    /// How many twentieths of the time it was run for.
+    looks: u64,
+}
+
 impl MixSimulator<'_> {
     /// Runs every strategy that is distinct for a mix, until it cannot win any more.
     ///
@@ -71,23 +85,29 @@ impl MixSimulator<'_> {
         let mut leader = Leader { total_ns: f64::INFINITY, at_looks: Vec::new() };
         for (first, strategy) in order {
             let is_kept = *strategy == Strategy::Shared || !self.settings.eliminate;
-            let first_means = MeanLatencies::of(&first.total());
-            let behind = leader.too_far(0, first_means).filter(|_| !is_kept);
-            if behind.is_some() {
-                outcomes.push(self.outcome(strategy, &writers, &first, behind));
+            if let Some(behind) = leader.too_far(0, first.means).filter(|_| !is_kept) {
+                outcomes.push(self.outcome(strategy, &writers, &first, Some(behind)));
                 continue;
             }
-            let (mut at_looks, mut behind) = (Vec::new(), None);
+            let (mut at_looks, mut behind): (Vec<MeanLatencies>, _) = (Vec::new(), None);
             let tally = self.tally(strategy, &writers, &requests, &mut |look, means| {
-                at_looks.push(means.total_ns());
+                at_looks.push(means);
                 behind = leader.too_far(look, means).filter(|_| !is_kept);
                 behind.is_none()
             })?;
-            let total_ns = MeanLatencies::of(&tally.total()).total_ns();
-            if behind.is_none() && total_ns < leader.total_ns {
-                leader = Leader { total_ns, at_looks };
+            let total = MeanLatencies::of(&tally.total());
+            if behind.is_none() && total.total_ns() < leader.total_ns {
+                let at_looks = at_looks.iter().map(MeanLatencies::total_ns).collect();
+                leader = Leader { total_ns: total.total_ns(), at_looks };
             }
-            outcomes.push(self.outcome(strategy, &writers, &tally, behind));
+            let ran = match (behind, at_looks.last()) {
+                (Some(_), Some(&means)) => {
+                    let looks = (at_looks.len() as u64).min(LOOKS - 1);
+                    Ran { means, tally, looks }
+                }
+                _ => Ran { means: total, tally, looks: LOOKS },
+            };
+            outcomes.push(self.outcome(strategy, &writers, &ran, behind));
         }
         Ok(outcomes)
     }
@@ -99,17 +119,19 @@ impl MixSimulator<'_> {
         strategies: &'s [Strategy],
         writers: &[bool],
         requests: &[Request],
-    ) -> Result<Vec<(Tally, &'s Strategy)>, SimulationError> {
-        let mut order: Vec<(Tally, &Strategy)> = Vec::new();
+    ) -> Result<Vec<(Ran, &'s Strategy)>, SimulationError> {
+        let mut order: Vec<(Ran, &Strategy)> = Vec::new();
         for strategy in strategies.iter().filter(|strategy| strategy.is_distinct(writers)) {
-            let mut first = Tally::default();
+            let mut first = Ran { looks: 1, ..Ran::default() };
             if self.settings.eliminate && *strategy != Strategy::Shared {
-                first = self.tally(strategy, writers, requests, &mut |_, _| false)?;
+                first.tally = self.tally(strategy, writers, requests, &mut |_, means| {
+                    first.means = means;
+                    false
+                })?;
             }
             order.push((first, strategy));
         }
-        let total_ns = |tally: &Tally| MeanLatencies::of(&tally.total()).total_ns();
-        order.sort_by(|a, b| total_ns(&a.0).total_cmp(&total_ns(&b.0)));
+        order.sort_by(|a, b| a.0.means.total_ns().total_cmp(&b.0.means.total_ns()));
         Ok(order)
     }
 
@@ -117,18 +139,20 @@ impl MixSimulator<'_> {
         &self,
         strategy: &Strategy,
         writers: &[bool],
-        tally: &Tally,
+        ran: &Ran,
         behind: Option<f64>,
     ) -> StrategyOutcome {
         let of_part = |part: Part| {
-            MeanLatencies::of(&tally.of_tenants(|tenant| part.tenants.contains(tenant.index())))
+            let is_own = |tenant: TenantId| part.tenants.contains(tenant.index());
+            MeanLatencies::of(&ran.tally.of_tenants(is_own))
         };
         let channels = self.device.geometry().channels;
         StrategyOutcome {
             strategy: strategy.clone(),
-            means: MeanLatencies::of(&tally.total()),
+            means: ran.means,
             parts: strategy.parts(channels, writers).map(of_part).collect(),
             behind,
+            looks: ran.looks,
         }
     }
 }

@@ -11,11 +11,29 @@ use crate::vocabulary::SimError;
 use ssdtune_ftl::{Places, TenantSpec};
 use ssdtune_model::TenantId;
 
+/// Flash pages that a tenant's reads have looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PagesLookedFor {
+    /// All of them.
+    pub pages: u64,
+    /// Those that held no data.
+    pub unwritten: u64,
+}
+
 impl Simulator {
     /// What each tenant has asked for since the start. Empty on a drive with one tenant, which
     /// shares with nobody.
     pub fn demands(&self) -> impl Iterator<Item = Demand> + '_ {
         self.core.base.books.stats.shares.iter().map(|share| share.demand)
+    }
+
+    /// For each tenant, the flash pages that its reads have looked for since the start, and those
+    /// of them that held no data. Empty on a drive with one tenant.
+    pub fn pages_looked_for(&self) -> impl Iterator<Item = PagesLookedFor> + '_ {
+        self.core.base.books.stats.shares.iter().map(|share| PagesLookedFor {
+            pages: share.counts.page_reads,
+            unwritten: share.counts.unwritten_reads,
+        })
     }
 
     /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer

@@ -9,9 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
-use serde::Serialize;
 use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, check_labels_file, label_mixes};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Arguments of `keeper label`.
@@ -43,15 +41,6 @@ pub(crate) struct Args {
     out: GrowingFile,
 }
 
-#[derive(Serialize)]
-struct Summary<'a> {
-    source: &'a LabelSource,
-    mixes: usize,
-    /// How often each strategy is the best.
-    labels: BTreeMap<String, usize>,
-    file: String,
-}
-
 /// Labels the mixes that the file does not hold yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     check_labels_file(&args.out).map_err(labels_failure)?;
@@ -81,7 +70,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             other => labels_failure(other),
         }
     })?;
-    let (mixes, wins, file) = (labels.mixes.len(), labels.wins(), args.out.display().to_string());
-    let summary = Summary { source: &labels.source, mixes, labels: wins, file };
-    context.show(&summary, labels.text(&args.out))
+    context.show(&labels.summary(&args.out), labels.text(&args.out))
 }

@@ -1,0 +1,92 @@
+//! Serves labelled mixes on a drive whose channels an allocator divides, and says what it gained
+//! and lost against sharing all channels.
+//!
+//!     cargo run --release -p ssdtune-keeper --example serve_mixes -- LABELS [MODEL]
+//!
+//! LABELS is a file of `ssdtune keeper label`. They say what each strategy does if data are placed
+//! by it from the beginning. Here all channels are shared for the first period T, and what was
+//! placed until then stays where it is. A line for each mix: latencies over those of Shared, of the
+//! allocator and of the label's strategy from the beginning on, and what was decided.
+
+use rayon::prelude::*;
+use ssdtune_experiment::{Preparation, Start};
+use ssdtune_keeper::{
+    Decision, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy,
+};
+use ssdtune_model::config::Allocation;
+use ssdtune_model::{CheckedConfig, Nanos, presets};
+use ssdtune_trace::Request;
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+
+/// Worse than this against Shared is harm, better than this is a gain to take.
+const HARM: f64 = 1.02;
+const GAIN: f64 = 0.9;
+
+/// What became of one mix: latencies over those of Shared, and a line.
+struct Served {
+    own: f64,
+    label: f64,
+    line: String,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, model @ ..] = &arguments[..] else { return Err("LABELS [MODEL]".into()) };
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/keeper/ssdkeeper.json");
+    let labels = Labels::read(path.as_ref())?;
+    let policy = Policy::read(model.first().map_or(shipped, |model| model).as_ref())?;
+    let mut drive = presets::load(&labels.source.device)?;
+    drive.mapping.allocation = Allocation::Static;
+    // Nothing is collected: fewer blocks are made sooner and change no latency.
+    drive.flash.blocks_per_plane = drive.flash.blocks_per_plane.min(256);
+    let drive = drive.check()?;
+    let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, &policy);
+    let served: Vec<Served> =
+        labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    served.iter().for_each(|one| println!("{:.3} {:.3} {}", one.own, one.label, one.line));
+    let harmed: Vec<f64> = served.iter().map(|one| one.own).filter(|own| *own > HARM).collect();
+    let worst = harmed.iter().copied().fold(1.0, f64::max);
+    let gains = || served.iter().filter(|one| one.label <= GAIN);
+    let sum = |of: fn(&Served) -> f64| gains().map(|one| -of(one).ln()).sum::<f64>();
+    println!(
+        "{} mixes, {} more than 2 % above Shared, at most {worst:.3}; {} to gain 10 % or more by \
+         their labels, of which {:.1} % is taken",
+        served.len(),
+        harmed.len(),
+        gains().count(),
+        100.0 * sum(|one| one.own) / sum(|one| one.label).max(f64::MIN_POSITIVE)
+    );
+    Ok(())
+}
+
+fn serve(
+    drive: &CheckedConfig,
+    labels: &Labels,
+    mix: &LabelledMix,
+    policy: &Policy,
+) -> Result<Served, Box<dyn Error + Send + Sync>> {
+    let stop = AtomicBool::new(false);
+    let simulator = MixSimulator::new(drive, labels.source.settings, &stop);
+    let options = simulator.request_options(mix.number);
+    let requests: Vec<Request> = mix.mix.requests(options).collect();
+    let (tenants, writers) = (mix.mix.tenants.len(), mix.mix.writers());
+    let empty = Preparation::of(Start::Empty, 0);
+    let runner = PlanRunner::new(drive, empty, tenants, &requests, &stop)?;
+    let fixed = |strategy| Plan::Fixed { strategy, writers: &writers };
+    let collect = Nanos(policy.collect_ns);
+    let keeper = Plan::Keeper { policy, collect, repeat: Repeat::Once };
+    let shared_ns = runner.run(fixed(&Strategy::Shared), false, None)?.means.total_ns();
+    let label = &mix.best().strategy;
+    let label_ns = runner.run(fixed(label), false, None)?.means.total_ns();
+    let own = runner.run(keeper, false, None)?;
+    let word = |decision: &Decision| match decision.over_shared {
+        Some(over) => format!("back at {:.2} s ({over:.2})", decision.at_ns as f64 / 1e9),
+        None => decision.strategy.to_string(),
+    };
+    let decided: Vec<String> = own.decisions.iter().map(word).collect();
+    let kind = if mix.mix.is_bursty() { "bursts" } else { "plain" };
+    let (number, level) = (mix.number, mix.mix.level);
+    let line = format!("mix {number}, {kind}, level {level}: {} ({label})", decided.join(", "));
+    Ok(Served { own: own.means.total_ns() / shared_ns, label: label_ns / shared_ns, line })
+}

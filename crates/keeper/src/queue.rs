@@ -1,0 +1,146 @@
+//! How long requests wait in a part of a drive, if its channels were all that takes time.
+//!
+//! A part is taken for a tank: what is asked of it in a slot flows in evenly, and its channels
+//! drain it at their rate. What stands in the tank is what the next request waits for. That is
+//! crude (it knows neither chips nor sizes nor priorities), but it tells what no mean rate does:
+//! whether the same pages come evenly or in bursts, of any length from a slot to the whole period.
+//! The network learns the rest.
+//!
+//! Cost: some ten additions for each slot and rate; those of a slot wait for those of the slot
+//! before.
+
+use crate::features::SlotPages;
+use crate::rates::ratio;
+
+/// Mean waits in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Waits {
+    /// Of pages that are read, if nothing were written.
+    pub reads_alone: f64,
+    /// Of pages that are read.
+    pub reads: f64,
+    /// Of pages that are written.
+    pub writes: f64,
+}
+
+/// A part of a drive as a tank, for several rates at once at which it may be served: each slot
+/// waits for the one before.
+#[derive(Clone, Debug)]
+pub(crate) struct Tanks<const RATES: usize> {
+    /// Pages a second.
+    pages_per_s: [f64; RATES],
+    /// Pages that are drained in a slot.
+    drained: [f64; RATES],
+    /// Pages that stand in it: of those that are read, and of all.
+    left: [[f64; RATES]; 2],
+    /// Pages read and written so far.
+    pages: [[f64; RATES]; 2],
+    /// Twice what stood in the tank before each page, summed: for reads among reads, for reads
+    /// among all, and for writes.
+    sums: [[f64; RATES]; 3],
+}
+
+impl<const RATES: usize> Tanks<RATES> {
+    /// Empty ones, for slots of this length.
+    pub fn new(slot_seconds: f64, pages_per_s: [f64; RATES]) -> Self {
+        Self {
+            pages_per_s,
+            drained: pages_per_s.map(|rate| rate * slot_seconds),
+            left: [[0.0; RATES]; 2],
+            pages: [[0.0; RATES]; 2],
+            sums: [[0.0; RATES]; 3],
+        }
+    }
+
+    /// Adds pages read, of each tank, and written in the next slot.
+    pub fn add(&mut self, read: [f64; RATES], written: f64) {
+        let Self { drained, left, sums, pages, .. } = self;
+        for rate in 0..RATES {
+            let read = read[rate];
+            // Twice what stands in the tank in the middle of the slot.
+            let next = (left[0][rate] + read - drained[rate]).max(0.0);
+            sums[0][rate] += read * (left[0][rate] + next);
+            left[0][rate] = next;
+            let next = (left[1][rate] + (read + written) - drained[rate]).max(0.0);
+            let both = left[1][rate] + next;
+            sums[1][rate] += read * both;
+            sums[2][rate] += written * both;
+            left[1][rate] = next;
+            pages[0][rate] += read;
+            pages[1][rate] += written;
+        }
+    }
+
+    /// The mean waits until now.
+    pub fn waits(&self) -> [Waits; RATES] {
+        std::array::from_fn(|rate| {
+            let of = |sum: usize, op: usize| {
+                ratio(self.sums[sum][rate], 2.0 * self.pages[op][rate] * self.pages_per_s[rate])
+            };
+            Waits { reads_alone: of(0, 0), reads: of(1, 0), writes: of(2, 1) }
+        })
+    }
+}
+
+/// The waits of pages that come in these slots, `slot_seconds` long, at a rate at which they may be
+/// served.
+pub(crate) fn waits(slots: &[[f64; 2]], slot_seconds: f64, pages_per_s: f64) -> Waits {
+    let mut tank = Tanks::new(slot_seconds, [pages_per_s]);
+    slots.iter().for_each(|&[read, written]| tank.add([read], written));
+    let [waits] = tank.waits();
+    waits
+}
+
+/// Adds to `all` so many times what a tenant reads and writes in each slot.
+pub(crate) fn add_slots(all: &mut Vec<[f64; 2]>, own: &[SlotPages], times: [f64; 2]) {
+    all.resize(own.len(), [0.0; 2]);
+    for (sum, own) in all.iter_mut().zip(own) {
+        for op in 0..2 {
+            sum[op] += times[op] * f64::from(own[op]);
+        }
+    }
+}
+
+/// Groups of slots that [`unevenness`] looks at.
+const GROUPS: usize = 10;
+
+/// How unevenly pages come: the variance of what comes in a tenth of the slots, over that of
+/// requests at random of `request_pages` pages (of reads and of writes). 1 for requests at random.
+pub(crate) fn unevenness(slots: &[[f64; 2]], request_pages: [f64; 2]) -> f64 {
+    let mut tenths = [0.0; GROUPS];
+    let mut at_random = 0.0;
+    for (number, [read, written]) in slots.iter().enumerate() {
+        tenths[number * GROUPS / slots.len()] += read + written;
+        at_random += read * request_pages[0] + written * request_pages[1];
+    }
+    let count = GROUPS as f64;
+    let mean = tenths.iter().sum::<f64>() / count;
+    let squares: f64 = tenths.iter().map(|tenth| (tenth - mean).powi(2)).sum();
+    ratio(squares / (count - 1.0), at_random / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_evenly_does_not_wait_and_bursts_do() {
+        let even = [[5.0, 5.0]; 100];
+        assert_eq!(waits(&even, 0.01, 1_000.0), Waits::default());
+        // A thousand pages in every hundredth slot, which the other slots drain.
+        let mut burst = [[0.0; 2]; 100];
+        burst[0] = [500.0, 500.0];
+        let [found, twice] = [1_000.0, 2_000.0].map(|rate| waits(&burst, 0.01, rate));
+        assert!(twice.reads < 0.5 * found.reads);
+        // They come within 10 ms and are served within a second: the tank has 990 at the end.
+        assert!((found.reads - 0.495).abs() < 1e-9 && (found.writes - 0.495).abs() < 1e-9);
+        assert!((found.reads_alone - 0.245).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn a_part_asked_for_more_than_it_can_do_falls_behind() {
+        let slots = |count: usize| vec![[6.0, 6.0]; count];
+        let of = |count| waits(&slots(count), 0.01, 1_000.0).writes;
+        assert!(of(1_000) > 9.0 * of(100), "{} {}", of(1_000), of(100));
+    }
+}
