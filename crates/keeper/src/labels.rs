@@ -225,7 +225,11 @@ impl LabelsError {
 /// What the first line of a file of labels says.
 const KIND: LineKind = LineKind {
     name: "labels that `ssdtune keeper label` writes",
-    is_head: |line| serde_json::from_str::<LabelSource>(line).is_ok(),
+    // Of any version: what is wrong with another one is said when the file is read.
+    is_head: |line| {
+        let head: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        ["version", "device_digest", "tenants", "settings"].iter().all(|key| !head[key].is_null())
+    },
 };
 
 fn line(value: &impl Serialize) -> String {
