@@ -6,7 +6,6 @@
 use crate::support::{document, root, ssdtune};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
