@@ -227,8 +227,8 @@ mod tests {
         assert!(times.is_sorted() && times.iter().all(|time| (0.0..1.0).contains(time)));
         assert_eq!(times.len(), 1 << 17);
         let found = BurstShape::fit(&requests(&times));
-        for scale in 4..18 {
-            let (found, drawn) = (found.unevenness[scale], unevenness[scale]);
+        let pairs = found.unevenness.into_iter().zip(unevenness);
+        for (scale, (found, drawn)) in pairs.enumerate().take(18).skip(4) {
             assert!((found - drawn).abs() < 0.12, "scale {scale}: {found} for {drawn}");
         }
         assert!(found.read_growth > 0.5 && found.write_growth < 1.0);

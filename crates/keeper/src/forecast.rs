@@ -300,7 +300,8 @@ impl<'a> Asked<'a> {
     ) -> Self {
         let all = Rates::sum(observed.rates.iter());
         let AskedMemory { fresh, settled: slots, .. } = &mut *memory;
-        (fresh.clear(), slots.clear());
+        fresh.clear();
+        slots.clear();
         let mut settled = Rates::default();
         for (tenant, own) in observed.rates.iter().enumerate() {
             let share = observed.settled[tenant];
