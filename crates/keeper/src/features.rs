@@ -12,7 +12,7 @@
 //! The nine numbers do not tell a steady load from one that comes in bursts, and the best strategy
 //! for the one may be ruinous for the other. So a period is divided into [`SLOTS`] slots, and what
 //! each tenant asked for in each of them is kept: the file `queue` tells from it how long requests
-//! wait, and [`PeriodDemand::deviation`] how much another period may differ.
+//! wait. From tenths of the period it is told how much another period may differ.
 
 use crate::mix::{MINORITY, Mix, REQUEST_PAGES, RequestOptions};
 use crate::rates::ratio;
