@@ -132,7 +132,8 @@ impl PeriodDemand {
 const BURST_GROUPS: usize = 50;
 const DEVIATION_GROUPS: usize = 10;
 
-/// Slots so many times as long.
+/// Pages read and written in each group of `times` slots that follow each other: a decision looks
+/// at fewer slots than a period is counted in.
 fn joined(slots: &[SlotPages], times: usize) -> Vec<SlotPages> {
     let sum = |some: &[SlotPages]| [0, 1].map(|op| some.iter().map(|slot| slot[op]).sum());
     slots.chunks(times).map(sum).collect()
@@ -185,7 +186,7 @@ impl DemandCollector {
         }
     }
 
-    /// Whether the period has so many slots.
+    /// Whether this number of slots of the period, 0 to [`SLOTS`], has been added.
     pub fn is_at(&self, slots: u64) -> bool {
         self.slots.iter().all(|own| own.len() as u64 == slots)
     }

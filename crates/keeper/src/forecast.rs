@@ -326,8 +326,8 @@ impl<'a> Asked<'a> {
         Rates::sum(part.tenants.select(&self.memory.fresh).chain([&settled]))
     }
 
-    /// Gathers what these tenants ask for in each slot, without reads of settled data, so many
-    /// times.
+    /// Gathers the pages that these tenants ask for in each slot, without reads of settled data,
+    /// multiplied by the factor `more`: 1 for what was observed, above 1 for a busier period.
     fn gather(&mut self, tenants: TenantSet, more: f64) {
         self.memory.slots.clear();
         let own = tenants.select(&self.observed.slots).zip(tenants.select(&self.observed.settled));

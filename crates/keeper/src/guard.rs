@@ -63,8 +63,9 @@ pub(crate) struct Guard {
     taken: [Taken; 2],
     pages: [u64; 2],
     shared: Tanks<1>,
-    /// What the forecast for reads and for writes is multiplied by.
-    correction: [f64; 2],
+    /// What the forecast for reads and for writes is multiplied by: known once the channels have
+    /// been divided for the first time.
+    correction: Option<[f64; 2]>,
     buffer: Buffer,
 }
 
@@ -79,7 +80,7 @@ impl Guard {
             taken: [Taken::default(); 2],
             pages: [0; 2],
             shared: Tanks::new(slot.as_secs_f64(), [all]),
-            correction: [1.0; 2],
+            correction: None,
             buffer: Buffer::default(),
         }
     }
@@ -120,16 +121,18 @@ impl Guard {
         self.shared.add([read], written);
     }
 
-    /// The channels are divided from now on, for the first time: what the forecast is off by is
-    /// known from what came before.
+    /// The channels are divided from now on. If it is for the first time, what the forecast is off
+    /// by is known from what came before; later that would take former divisions for `Shared`.
     pub fn divide(&mut self, network: &MlpModel) {
+        if self.correction.is_some() {
+            return;
+        }
         let forecast = self.forecast_ns(network);
         let now = self.now();
-        for (op, forecast) in forecast.into_iter().enumerate() {
-            let found = ratio(self.taken[op].mean_ns(now), forecast);
-            let is_known = found > 0.0;
-            self.correction[op] = if is_known { found.clamp(1.0 / OFF_MAX, OFF_MAX) } else { 1.0 };
-        }
+        self.correction = Some([0, 1].map(|op| {
+            let found = ratio(self.taken[op].mean_ns(now), forecast[op]);
+            if found > 0.0 { found.clamp(1.0 / OFF_MAX, OFF_MAX) } else { 1.0 }
+        }));
     }
 
     /// By what factor latencies of the whole run are above those of `Shared`, if that is more than
@@ -137,7 +140,8 @@ impl Guard {
     pub fn is_worse(&mut self, network: &MlpModel) -> Option<f64> {
         let now = self.now();
         let forecast = self.forecast_ns(network);
-        let shared: f64 = (0..2).map(|op| self.correction[op] * forecast[op]).sum();
+        let correction = self.correction?;
+        let shared: f64 = (0..2).map(|op| correction[op] * forecast[op]).sum();
         let over_shared = ratio(self.taken.iter().map(|own| own.mean_ns(now)).sum(), shared);
         (over_shared > ALLOWED).then_some(over_shared)
     }

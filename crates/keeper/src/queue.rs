@@ -91,7 +91,8 @@ pub(crate) fn waits(slots: &[[f64; 2]], slot_seconds: f64, pages_per_s: f64) -> 
     waits
 }
 
-/// Adds to `all` so many times what a tenant reads and writes in each slot.
+/// Adds to `all` the pages that a tenant reads and writes in each slot, multiplied by `times`: a
+/// factor of 0 or more for reads, and one for writes.
 pub(crate) fn add_slots(all: &mut Vec<[f64; 2]>, own: &[SlotPages], times: [f64; 2]) {
     all.resize(own.len(), [0.0; 2]);
     for (sum, own) in all.iter_mut().zip(own) {

@@ -17,7 +17,7 @@ impl Rates {
         ratio(squares.sqrt(), self.pages.iter().sum::<f64>() * seconds.sqrt())
     }
 
-    /// So many times as much.
+    /// These requests and pages a second, multiplied by a factor of 0 or more.
     pub(crate) fn times(self, factor: f64) -> Self {
         let [requests, pages] = [self.requests, self.pages].map(|all| all.map(|one| one * factor));
         Self { requests, pages }
