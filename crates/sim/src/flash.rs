@@ -36,7 +36,9 @@ use array::{FlashArray, Transactions};
 use plane_reads::Planes;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Phys};
-use ssdtune_model::config::{BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport};
+use ssdtune_model::config::{
+    Allocation, BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport,
+};
 use ssdtune_model::{DeviceConfig, Nanos, PageId, PlaneId, TenantId};
 use timing::FlashTiming;
 use wear::Wear;
@@ -80,6 +82,8 @@ struct Rules {
     single_plane_moves: bool,
     /// A page can go with others in a command if it is in another plane at the same offset.
     joins_by_offset: bool,
+    /// Some pages are placed by the load of planes, of which what is staged is a part.
+    by_load: bool,
 }
 
 impl Rules {
@@ -105,6 +109,7 @@ impl Rules {
             cache_program: config.flash.cache_program && single_dies,
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
+            by_load: config.mapping.allocation != Allocation::Static,
             free_mapping_writes: config.compat.free_mapping_writes,
             in_steps,
             single_plane_erases: config.compat.single_plane_erases,
@@ -275,25 +280,34 @@ impl Flash {
         self.striping.as_ref()
     }
 
-    /// What waits for the scheduling unit of a plane as the FTL knows it, and its dies at work.
+    /// What waits for the scheduling unit of a plane as the FTL knows it, or has just been placed
+    /// there, and its dies at work.
     pub fn backlog(&self, plane: PlaneId) -> u64 {
         let plane = match &self.striping {
             Some(striping) => striping.place(plane, PageId(0), false).0,
             None => plane,
         };
         let unit = &self.array.units[self.array.place(plane).unit];
-        u64::from(unit.queued) + u64::from(unit.busy_dies)
+        u64::from(unit.queued + unit.staged + unit.busy_dies)
     }
 
     /// Puts a transaction on the list for the next scheduling, with the read that it waits for.
     #[inline]
     pub fn stage(&mut self, id: TransactionId) {
-        self.staged.push(id);
+        self.stage_alone(id);
         let record = &self.transactions[id];
         if record.blocked
             && let Some(rest) = record.rest
         {
-            self.staged.push(rest);
+            self.stage_alone(rest);
+        }
+    }
+
+    #[inline]
+    fn stage_alone(&mut self, id: TransactionId) {
+        self.staged.push(id);
+        if self.rules.by_load {
+            self.array.units[self.transactions[id].unit].staged += 1;
         }
     }
 

@@ -225,6 +225,32 @@ fn dynamic_writes_avoid_the_die_with_the_longer_queue() {
     assert!(slowest.is_some_and(|slowest| slowest < 1_600_000), "{slowest:?} ns");
 }
 
+/// Dynamic allocation: a request of many pages is spread over all dies, also where one die alone is
+/// idle when it comes: 8 pages to 4 dies of one plane, of which three are reading.
+#[test]
+fn pages_of_one_write_do_not_all_take_the_idlest_die() {
+    let took = |allocation| {
+        let mut config = plain();
+        config.mapping.allocation = allocation;
+        [config.bus.channels, config.bus.chips_per_channel] = [4, 1];
+        config.flash.planes_per_die = 1;
+        let mut requests = fill(4 * 8, 8, 2_000_000);
+        let at = Nanos(50_000_000);
+        // Pages 0 to 2 are on three of the dies; the fourth is idle.
+        let read = |page: u64| Request { at, op: Op::Read, ..requests[page as usize] };
+        let reads: Vec<Request> = (0..3).map(read).collect();
+        requests.extend(reads);
+        let at = at + Nanos(10_000);
+        requests.push(Request { at, lba: Sectors(32 * 8), sectors: 8 * 8, ..requests[0] });
+        let ran = run(&config, &requests);
+        let last = ran.completions.iter().find(|done| done.lba == Sectors(32 * 8)).unwrap();
+        (last.completed - last.arrived).0
+    };
+    let [by_order, by_load] = [Allocation::Static, Allocation::Dynamic].map(took);
+    // Two or three programs on each die (a read counts as much as a program), not eight on one.
+    assert!(by_load < 2 * by_order, "{by_load} ns, {by_order} ns");
+}
+
 /// A write of no sectors has no data to ask the host for, so it takes as long as such a read.
 #[test]
 fn a_write_of_no_sectors_takes_as_long_as_a_read_of_none() {

@@ -209,7 +209,8 @@ choice!(
     Allocation {
         /// The logical page number, by the plane order.
         Static = "static" | "",
-        /// The load: the plane with the least work waiting when the page is written.
+        /// The load: the plane with the least work waiting when the page is written, the pages
+        /// before it of the same request included.
         Dynamic = "dynamic" | "",
         /// The logical page number for tenants that mostly read, the load for tenants that mostly
         /// write (SSDKeeper, section IV-E).

@@ -21,7 +21,8 @@ enum Translated {
     Unwritten,
 }
 
-/// The backlog of planes for dynamic placement: what waits for their scheduling units.
+/// The backlog of planes for dynamic placement: what waits for their scheduling units, and what
+/// has been staged for them.
 struct Backlog<'a>(&'a Flash);
 
 impl Load for Backlog<'_> {
@@ -33,6 +34,10 @@ impl Load for Backlog<'_> {
 impl Backend {
     /// Finds places for the transactions of a list, then queues those that have one.
     pub fn dispatch(&mut self, base: &mut Base, host: &mut Host, mut list: Vec<TransactionId>) {
+        if self.rules.any_dynamic {
+            self.dispatch_each(base, host, list);
+            return;
+        }
         let mut ready = 0;
         for index in 0..list.len() {
             let id = list[index];
@@ -51,6 +56,19 @@ impl Backend {
         if ready > 0 {
             self.flash.schedule(base, &self.ftl);
         }
+        self.give_list(list);
+    }
+
+    /// As [`Backend::dispatch`], where places depend on the load: every transaction is staged before
+    /// the next one gets its place. Else all pages of a request would take the plane that was the
+    /// idlest one before it came.
+    fn dispatch_each(&mut self, base: &mut Base, host: &mut Host, list: Vec<TransactionId>) {
+        self.flash.defer();
+        for &id in &list {
+            let translated = self.translate(base, id);
+            self.go_on(base, host, id, translated);
+        }
+        self.flash.resume(base, &self.ftl);
         self.give_list(list);
     }
 

@@ -168,6 +168,10 @@ pub(super) struct Unit {
     pub dies: u32,
     /// Transactions that wait for it.
     pub queued: u32,
+    /// Transactions that will be queued at the next scheduling, counted if some pages are placed by
+    /// load. 0 between two events.
+    #[serde(skip)]
+    pub staged: u32,
     /// Transactions of each class that wait for it.
     pub waiting: [u32; Class::COUNT],
     /// Dies that have a command, an operation, or data to be fetched.
@@ -296,6 +300,7 @@ impl FlashArray {
                 first_die: DieId(unit * dies_per_unit),
                 dies: dies_per_unit,
                 queued: 0,
+                staged: 0,
                 waiting: [0; Class::COUNT],
                 busy_dies: 0,
                 rounds: [0; 2],
@@ -498,6 +503,7 @@ impl FlashArray {
             }
             assert_eq!(unit.waiting, waiting, "unit {name:?}");
             assert_eq!(unit.queued, waiting.iter().sum::<u32>());
+            assert_eq!(unit.staged, 0, "unit {name:?}");
             assert_eq!(unit.busy_dies, busy, "unit {name:?}");
             let channel = &self.channels[unit.channel];
             let is_ready = channel.ready.contains(channel.within(name));

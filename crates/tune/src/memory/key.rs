@@ -26,7 +26,7 @@ use std::ops::Range;
 /// The version of what simulations answer. It is raised by one when results change, so that no
 /// evaluation stored before is found any more. A test compares digests of a few small simulations
 /// with those of this epoch.
-pub const RESULTS_EPOCH: u32 = 2;
+pub const RESULTS_EPOCH: u32 = 3;
 
 /// The same of drives with a placement policy alone, so that a change there leaves all other
 /// evaluations valid. Version 1: what a policy remembers takes power.

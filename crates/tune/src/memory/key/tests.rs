@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 const GOLDEN: &[(u32, &str)] = &[
     (1, "3736921825efc04d82aaf5f06549365c3391520c99d536cc7296b423a629356b"),
     (2, "30cf7868ac9a41d884f81517f9b21c21a7797d37b8f7b077fca03ca9ea405630"),
+    (3, "95462ff14d140dc06e5a4005a89b867534e775929f0a8c7d4598eb240df36708"),
 ];
 
 fn requests(count: u64, space: u64) -> Vec<Request> {
