@@ -67,6 +67,17 @@ pub struct Decision {
     pub shares: Vec<f64>,
     /// How bursty the requests were ([`crate::features::PeriodDemand::burst`]).
     pub burst: f64,
+    /// For each tenant, the share of its reads, 0 to 1, that go to data that lie on all channels.
+    pub settled: Vec<f64>,
+    /// The best strategy by the network alone.
+    pub favourite: Strategy,
+    /// What it promises over `Shared`, as a logarithm of latencies (of a classifier: of
+    /// probabilities). Below the price of a switch, 0.1, a network for parts leaves the channels
+    /// shared.
+    pub gain: f64,
+    /// What of that is left if tenants ask for more, and for its bursts; the channels stay shared
+    /// where that is less than the network's `abstain`.
+    pub doubtful_gain: f64,
     /// The strategy that the policy chose.
     pub proposed: Strategy,
     /// The strategy in place from then on.
@@ -220,7 +231,7 @@ impl<'a> Allocator<'a> {
         };
         let tenants = observed.writers.len();
         let choice = self.policy.choose(&observed, &mut self.memory);
-        let choice = if is_divided { choice } else { self.worth_a_switch(choice, &observed) };
+        let choice = if is_divided { choice } else { self.worth_a_switch(choice) };
         let proposed = choice.strategy.clone();
         let is_due = is_first || self.is_due(&choice, &observed);
         if is_due {
@@ -240,6 +251,10 @@ impl<'a> Allocator<'a> {
             reads: observed.features.reads[..tenants].to_vec(),
             shares: observed.features.shares[..tenants].to_vec(),
             burst: observed.burst,
+            settled: observed.settled,
+            favourite: choice.favourite,
+            gain: choice.gain,
+            doubtful_gain: choice.doubtful_gain,
             proposed,
             strategy: self.bound.0.clone(),
             over_shared: None,
@@ -249,16 +264,11 @@ impl<'a> Allocator<'a> {
 
     /// A choice for a drive whose channels are shared, or `Shared` if it promises less than the
     /// switch costs.
-    fn worth_a_switch(&self, choice: Choice, observed: &ObservedMix) -> Choice {
+    fn worth_a_switch(&self, choice: Choice) -> Choice {
         let is_for_parts = self.policy.kind == NetworkKind::Parts;
-        let ordered = observed.to_ordered(&choice.strategy);
-        let place = self.policy.strategies.iter().position(|known| *known == ordered);
-        let promised = place.map(|to| self.policy.gain(&self.memory, 0, to));
-        match promised {
-            Some(promised) if is_for_parts && promised < SWITCH_COST => {
-                Choice { strategy: Strategy::Shared }
-            }
-            _ => choice,
+        match is_for_parts && choice.gain < SWITCH_COST {
+            true => Choice { strategy: Strategy::Shared, ..choice },
+            false => choice,
         }
     }
 

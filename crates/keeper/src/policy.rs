@@ -96,6 +96,13 @@ const FILE: ModelFile =
 pub struct Choice {
     /// The strategy, for the tenants as the drive numbers them.
     pub strategy: Strategy,
+    /// The best strategy by the network alone: the same, unless the policy abstains.
+    pub favourite: Strategy,
+    /// What the favourite promises over `Shared`: the logarithm of their latencies (of a
+    /// classifier: of their probabilities). 0 for `Shared` itself.
+    pub gain: f64,
+    /// What of that is left in doubt, which [`Policy::abstain`] is compared with.
+    pub doubtful_gain: f64,
 }
 
 /// The memory that the decisions of one policy need, and what its last decision was made from.
@@ -205,10 +212,14 @@ impl Policy {
                 best = number;
             }
         }
-        if best > 0 && self.promise(observed, memory, best) < self.abstain {
-            best = 0;
-        }
-        Choice { strategy: observed.to_drive(&self.strategies[best]) }
+        let gain = self.gain(memory, 0, best);
+        let doubtful_gain = if best > 0 { self.promise(observed, memory, best) } else { 0.0 };
+        let favourite = observed.to_drive(&self.strategies[best]);
+        let strategy = match best > 0 && doubtful_gain < self.abstain {
+            true => Strategy::Shared,
+            false => favourite.clone(),
+        };
+        Choice { strategy, favourite, gain, doubtful_gain }
     }
 
     /// What the strategy of a number promises over `Shared`, as [`Policy::abstain`] counts, less

@@ -8,6 +8,7 @@ use crate::compare::{Comparison, PlanLine, Untold, WindowComparison};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
 use crate::labels::Labels;
 use crate::simulation::ShareOutcome;
+use crate::strategy::Strategy;
 use crate::train::TrainingReport;
 use crate::vector::LEVELS;
 use ssdtune_estimate::{Interval, WINDOWS_MIN};
@@ -213,7 +214,12 @@ fn seen_line(first: &Decision) -> String {
     let shares: Vec<String> = first.shares.iter().map(|share| format!("{share:.2}")).collect();
     let at_ms = first.at_ns as f64 / 1e6;
     let (kinds, shares) = (kinds.join(","), shares.join(","));
-    format!("seen at {at_ms:.1} ms: [{}] [{kinds}] [{shares}]", first.level)
+    let (favourite, gain, left) = (&first.favourite, first.gain, first.doubtful_gain);
+    let promise = match favourite {
+        Strategy::Shared => "nothing promises more than Shared".to_owned(),
+        _ => format!("{favourite} promises {gain:.2} over Shared, {left:.2} after doubts"),
+    };
+    format!("seen at {at_ms:.1} ms: [{}] [{kinds}] [{shares}]; {promise}", first.level)
 }
 
 impl WindowComparison {
@@ -315,7 +321,6 @@ fn plan_cells(line: &PlanLine) -> [String; 8] {
 mod tests {
     use super::*;
     use crate::simulation::MeanLatencies;
-    use crate::strategy::Strategy;
 
     #[test]
     fn a_map_has_a_row_for_each_share_and_a_cell_for_each_level() {

@@ -7,9 +7,11 @@
 use super::CompareError;
 use super::merge::{MergeOptions, paced};
 use crate::features::pages_of;
-use ssdtune_experiment::{Blank, Fitted, Position, RequestSource, SourceError, page_sectors};
+use ssdtune_experiment::{
+    Blank, FallibleRequests, Fitted, Position, RequestSource, SourceError, Upcoming, page_sectors,
+};
 use ssdtune_model::{CheckedConfig, Nanos, Sectors};
-use ssdtune_sim::{Observe, Tenant};
+use ssdtune_sim::{Observe, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::iter::Peekable;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,6 +106,12 @@ impl<'a> LongMix<'a> {
     fn tenant(&self, tenant: usize) -> Result<Fitted, SourceError> {
         let space = &self.spaces[tenant..=tenant];
         self.sources[tenant].open(space, self.page, &Position::default())
+    }
+}
+
+impl Upcoming for LongMix<'_> {
+    fn open<'a>(&'a self, _: &Simulator) -> Result<FallibleRequests<'a>, SourceError> {
+        Ok(Box::new(self.open()?))
     }
 }
 

@@ -203,7 +203,8 @@ impl<'a> WindowPlans<'a> {
     }
 
     /// What the allocator decides, and for each tenant whether it is bound as one that mostly
-    /// writes. What tenants ask for does not depend on what the drive holds, so it holds nothing.
+    /// writes. The drive holds what it begins with: where reads find data is a part of the
+    /// decision.
     fn decide(
         &self,
         policy: &Policy,
@@ -215,8 +216,8 @@ impl<'a> WindowPlans<'a> {
         }
         let tenants = vec![Tenant::sole(&self.device); self.mix.tenants()];
         let blank = Blank::new(&self.device, &tenants, Observe::default());
-        let empty = Preparation::of(Start::Empty, self.device.run.seed);
-        let mut drive = blank.prepare(&empty, &Nothing, self.stop)?;
+        let start = Preparation::of(self.start.clone(), self.device.run.seed);
+        let mut drive = blank.prepare(&start, self.mix, self.stop)?;
         let mut allocator = Allocator::new(policy, collect, Repeat::Once, &drive)?;
         let (mut fault, mut refused) = (None, None);
         let requests = self.mix.open()?;
