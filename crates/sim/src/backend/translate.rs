@@ -59,9 +59,9 @@ impl Backend {
         self.give_list(list);
     }
 
-    /// As [`Backend::dispatch`], where places depend on the load: every transaction is staged before
-    /// the next one gets its place. Else all pages of a request would take the plane that was the
-    /// idlest one before it came.
+    /// As [`Backend::dispatch`], where places depend on the load: every transaction is staged
+    /// before the next one gets its place. Else all pages of a request would take the plane that
+    /// was the idlest one before it came.
     fn dispatch_each(&mut self, base: &mut Base, host: &mut Host, list: Vec<TransactionId>) {
         self.flash.defer();
         for &id in &list {
