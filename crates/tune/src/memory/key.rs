@@ -17,7 +17,7 @@ mod tests;
 
 use crate::digest::{Digest, Digester};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::config::PlacementPolicy;
+use ssdtune_model::config::{Allocation, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, document};
 use ssdtune_sim::{Filling, Replay};
 use std::fmt;
@@ -26,11 +26,15 @@ use std::ops::Range;
 /// The version of what simulations answer. It is raised by one when results change, so that no
 /// evaluation stored before is found any more. A test compares digests of a few small simulations
 /// with those of this epoch.
-pub const RESULTS_EPOCH: u32 = 3;
+pub const RESULTS_EPOCH: u32 = 2;
 
 /// The same of drives with a placement policy alone, so that a change there leaves all other
 /// evaluations valid. Version 1: what a policy remembers takes power.
 const PLACED_VERSION: u32 = 1;
+
+/// The same for drives that place pages by load (`mapping.allocation` dynamic or hybrid). Since
+/// version 1 every page of a request counts those before it.
+const BY_LOAD_VERSION: u32 = 1;
 
 /// How [`EvaluationInputs::evaluator`] names the built-in simulator.
 pub const BUILT_IN: &str = "ssdtune";
@@ -112,6 +116,9 @@ impl EvaluationKey {
         digester.number("seed", inputs.seed);
         if inputs.config.placement.policy != PlacementPolicy::None {
             digester.number("placement", PLACED_VERSION.into());
+        }
+        if inputs.config.mapping.allocation != Allocation::Static {
+            digester.number("by load", BY_LOAD_VERSION.into());
         }
         Self(digester.finish())
     }
