@@ -149,6 +149,36 @@ fn compare(model: &Path, flags: &[&str]) -> assert_cmd::Command {
 }
 
 #[test]
+fn the_best_plan_meets_targets_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let told = |flags: &[&str]| parse(&compare(&model, flags).assert().success());
+    let best = |document: &Value| document["lines"].as_array().unwrap().last().unwrap().clone();
+    let plain = told(&[]);
+    assert_eq!((&plain["aim"], &plain["targets"]), (&json!("latency"), &json!([])));
+    assert!(best(&plain).get("targets_ns").is_none());
+    let fair = best(&told(&["--aim", "fairness"]));
+    let fairness = |line: &Value| line["slowdown"]["min_over_max"].as_f64().unwrap();
+    assert!(fairness(&fair) >= fairness(&plain["lines"][0]), "{fair} is less fair than Shared");
+    // No plan meets it: the best one is the one that is nearest to it.
+    let strict = told(&["--slo", "mds_0:mean<1ns"]);
+    let mean_ns = |line: &Value| line["targets_ns"][0].as_f64().unwrap();
+    let all = strict["lines"].as_array().unwrap();
+    assert!(all.iter().take(2).all(|line| mean_ns(line) >= mean_ns(&best(&strict))), "{strict}");
+    // All plans meet these: the sum decides, as without them.
+    let loose = told(&["--slo", "1:max<9s", "--slo", "2:read-p99<9s"]);
+    assert_eq!(best(&loose)["strategy"], best(&plain)["strategy"]);
+    assert_eq!(loose["targets"], json!(["1:max<9s", "2:read-p99<9s"]));
+    for (flags, words) in [
+        (["--slo", "mds_0:p98<2ms"], "TENANT:FIGURE<TIME"),
+        (["--slo", "3:p99<2ms"], "tenants are mds_0, mds_1"),
+        (["--aim", "speed"], "write latency or fairness"),
+    ] {
+        compare(&model, &flags).assert().code(2).stderr(predicate::str::contains(words));
+    }
+}
+
+#[test]
 fn the_former_flag_of_compare_works_on_and_says_what_to_write() {
     let directory = tempfile::tempdir().unwrap();
     let model = model(directory.path());
@@ -185,6 +215,7 @@ fn plans_are_compared_on_windows_of_a_mix() {
     for (flags, code, words) in [
         (["--sample", "--repeat", "--even"], 2, "cannot be used"),
         (["--sample", "--start", "steady:0.5"], 2, "--start steady:0.5"),
+        (["--sample", "--aim", "fairness"], 2, "cannot be used"),
     ] {
         compare(&model, &flags).assert().code(code).stderr(predicate::str::contains(words));
     }

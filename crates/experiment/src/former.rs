@@ -49,6 +49,18 @@ pub fn former_initial_state(text: &str) -> Result<(Start, Vec<Age>), String> {
     state().ok_or_else(|| wrong.to_owned())
 }
 
+/// What a value of the former flag `--data` of `keeper compare` means.
+///
+/// # Errors
+/// It is neither `first-touch` nor `spread`; the text says what to write.
+pub fn former_data(text: &str) -> Result<Start, String> {
+    match text {
+        "first-touch" => Ok(Start::Empty),
+        "spread" => Ok(Start::sequential(0.0)),
+        _ => Err("write --start empty or --start sequential:0".to_owned()),
+    }
+}
+
 /// Why former words have no meaning.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormerError {
@@ -108,6 +120,14 @@ impl Preparation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_former_data_means_what_it_meant() {
+        let of = |text| former_data(text).map(|start| start.to_string());
+        assert_eq!(of("first-touch"), Ok("empty".to_owned()));
+        assert_eq!(of("spread"), Ok("sequential:0".to_owned()));
+        assert!(of("").unwrap_err().contains("--start"));
+    }
 
     /// Every pair of former flags, the --start beside them, and what to write instead.
     #[test]

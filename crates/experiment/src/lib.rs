@@ -75,7 +75,7 @@ pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};
 pub use fit::{AddressFit, Fitted};
 pub use flow_set::{ChannelList, FlowError, FlowSet};
-pub use former::{FormerError, WarmUp, former_initial_state};
+pub use former::{FormerError, WarmUp, former_data, former_initial_state};
 pub use grid::{GridError, GridPoint, grid};
 pub use preparation::{
     Age, OVERWRITES, Preparation, PreparationError, PreparationInWords, Share, Shares, Start,

@@ -9,6 +9,7 @@
 //! Cost: one preparation and one simulation for each plan, and for each tenant alone; all threads
 //! take part.
 
+mod aims;
 mod merge;
 mod plans;
 mod queues;
@@ -16,6 +17,7 @@ mod stream;
 mod told;
 mod windows;
 
+pub use aims::{Aim, Aims, Target};
 pub use merge::{MergeError, MergeOptions, merged_requests};
 pub use plans::{CompareOptions, Comparison, PlanLine};
 pub use stream::{LongMix, MixRequests};
@@ -85,6 +87,9 @@ pub enum CompareError {
     /// The drive cannot have the settings that a plan needs: its faults.
     #[error("{0}")]
     Config(String),
+    /// A target names no tenant.
+    #[error("{0}")]
+    Target(String),
     /// The workloads are no mix, or cannot be read.
     #[error(transparent)]
     Mix(#[from] MergeError),

@@ -4,7 +4,7 @@
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
 use crate::allocator::Decision;
-use crate::compare::{Comparison, PlanLine, Untold, WindowComparison};
+use crate::compare::{Aim, Comparison, PlanLine, Untold, WindowComparison};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
 use crate::labels::Labels;
 use crate::simulation::ShareOutcome;
@@ -188,13 +188,32 @@ impl Comparison {
     pub fn text(&self) -> Text {
         let mut headings = vec!["", "strategy", "write us", "read us", "sum us", "over Shared"];
         headings.extend(["slowdown of each tenant", "fairness"]);
+        let targets: Vec<String> =
+            self.targets.iter().map(|target| format!("{target}, us")).collect();
+        headings.extend(targets.iter().map(String::as_str));
         let mut table = Table::new(headings);
         for line in &self.lines {
-            table.add_row(plan_cells(line));
+            let targets = self.targets.iter().zip(&line.targets_ns).map(|(target, &ns)| {
+                let mark = if ns < target.below.0 as f64 { "" } else { ", missed" };
+                micros(ns) + mark
+            });
+            table.add_row(plan_cells(line).into_iter().chain(targets));
         }
         let mut text = Text::new();
         text.line(mix_line(&self.tenants, &self.writers, self.level));
         text.table(table);
+        if self.aim == Aim::Fairness || !self.targets.is_empty() {
+            let aim = match self.aim {
+                Aim::Latency => "the least sum",
+                Aim::Fairness => {
+                    "the best fairness, if no tenant is slowed down more than one under Shared"
+                }
+            };
+            let targets = if self.targets.is_empty() { "" } else { "the targets, then " };
+            text.line(format_args!(
+                "best: {targets}{aim}; SSDKeeper decides by latencies alone, whatever is aimed at"
+            ));
+        }
         self.decisions.first().into_iter().for_each(|first| _ = text.line(seen_line(first)));
         text
     }

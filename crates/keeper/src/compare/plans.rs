@@ -1,6 +1,7 @@
 //! Which plans are compared on a mix, and what is told of each (Table V, Fig. 5).
 
-use super::{CompareError, Plan, PlanOutcome, PlanRunner};
+use super::aims::{Aims, Judged, Target};
+use super::{Aim, CompareError, Plan, PlanOutcome, PlanRunner};
 use crate::allocator::{AllocatorError, Decision, Repeat};
 use crate::features::pages_of;
 use crate::policy::Policy;
@@ -22,6 +23,8 @@ pub struct CompareOptions<'a> {
     /// The hysteresis of an allocator that decides again after every period; `None` leaves that
     /// plan out.
     pub repeat: Option<f64>,
+    /// What the best strategy is chosen by. The allocator decides by latencies alone.
+    pub aims: &'a Aims,
 }
 
 /// What the plans did to a mix.
@@ -33,6 +36,10 @@ pub struct Comparison {
     pub level: u8,
     /// For each tenant, whether it mostly writes.
     pub writers: Vec<bool>,
+    /// What the best strategy is the best in.
+    pub aim: Aim,
+    /// What tenants are promised, which goes before the aim.
+    pub targets: Vec<Target>,
     /// The plans: `Shared`, `Isolated`, the allocator's, and the best of all strategies.
     pub lines: Vec<PlanLine>,
     /// What the allocator that decides once decided.
@@ -55,6 +62,9 @@ pub struct PlanLine {
     pub over_shared: f64,
     /// How much slower each tenant is than alone on the drive.
     pub slowdown: Slowdown,
+    /// The latency that each target is about, in nanoseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets_ns: Vec<f64>,
 }
 
 /// A plan with its name, and whether the drive has hybrid page allocation under it.
@@ -72,7 +82,8 @@ impl PlanRunner<'_> {
         tenants: Vec<String>,
         options: CompareOptions,
     ) -> Result<Comparison, CompareError> {
-        let CompareOptions { policy, collect, repeat } = options;
+        let CompareOptions { policy, collect, repeat, aims } = options;
+        let places = aims.places(&tenants).map_err(CompareError::Target)?;
         let (trained, found) = (policy.channels, self.device.geometry().channels);
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
@@ -101,6 +112,13 @@ impl PlanRunner<'_> {
         // `Shared` is the first of all strategies.
         let shared_ns = outcomes[fixed].means.total_ns();
         let total_ns = |place: usize| outcomes[place].means.total_ns();
+        let judged: Vec<Judged> = (outcomes.iter())
+            .map(|outcome| Judged {
+                total_ns: outcome.means.total_ns(),
+                slowdown: Slowdown::of(&outcome.report, &alone),
+                latencies_ns: aims.latencies_ns(&outcome.report, &places),
+            })
+            .collect();
         let line = |plan: &str, place: usize| {
             let last = outcomes[place].decisions.last().map(|last| last.strategy.to_string());
             PlanLine {
@@ -109,12 +127,11 @@ impl PlanRunner<'_> {
                 means: outcomes[place].means,
                 total_ns: total_ns(place),
                 over_shared: total_ns(place) / shared_ns,
-                slowdown: Slowdown::of(&outcomes[place].report, &alone),
+                slowdown: judged[place].slowdown.clone(),
+                targets_ns: judged[place].latencies_ns.clone(),
             }
         };
-        let best = (fixed..plans.len())
-            .min_by(|&a, &b| total_ns(a).total_cmp(&total_ns(b)))
-            .unwrap_or(fixed);
+        let best = fixed + aims.best(&judged[fixed..]);
         let mut lines = vec![line("Shared", fixed)];
         if let Some(isolated) = strategies.iter().position(|s| *s == Strategy::Isolated) {
             lines.push(line("Isolated", fixed + isolated));
@@ -123,7 +140,8 @@ impl PlanRunner<'_> {
         lines.push(line(&format!("best of {}", strategies.len()), best));
         let level = policy.intensity.level(self.page_rate()) + 1;
         let decisions = outcomes[0].decisions.clone();
-        Ok(Comparison { tenants, level, writers, lines, decisions })
+        let (aim, targets) = (aims.aim, aims.targets.clone());
+        Ok(Comparison { tenants, level, writers, aim, targets, lines, decisions })
     }
 
     /// The report of each tenant alone on the drive, with all channels.

@@ -10,8 +10,8 @@ use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
-use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start};
-use ssdtune_keeper::compare::{MergeError, MergeOptions, merged_requests};
+use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start, former_data};
+use ssdtune_keeper::compare::{Aim, Aims, MergeError, MergeOptions, Target, merged_requests};
 use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, compare_windows};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
@@ -64,9 +64,9 @@ pub(crate) struct Args {
     preparation: PreparationArgs,
 
     /// Now --start.
-    #[arg(long, value_enum, value_name = "WHERE", hide = true)]
+    #[arg(long, value_name = "WHERE", value_parser = former_data, hide = true)]
     #[arg(conflicts_with_all = ["start", "age", "erases"])]
-    data: Option<FormerData>,
+    data: Option<Start>,
 
     /// The period T, in milliseconds, after which the allocator decides; unless given, the one that
     /// the network was trained for.
@@ -77,23 +77,18 @@ pub(crate) struct Args {
     /// place: the logarithm of latencies, or of probabilities where the model is a classifier.
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.03")]
     repeat: Option<f64>,
-}
 
-/// What the former flag `--data` named.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum FormerData {
-    FirstTouch,
-    Spread,
-}
+    /// What the best strategy is the best in: `latency`, mean read plus mean write latency, or
+    /// `fairness`, the least slowdown over the greatest, if no tenant is slowed down more than one
+    /// under Shared. The allocator itself decides by latencies alone.
+    #[arg(long, value_name = "AIM", default_value = "latency", conflicts_with = "sample")]
+    aim: Aim,
 
-impl FormerData {
-    /// What to write instead, after `--start`.
-    fn start(self) -> Start {
-        match self {
-            Self::FirstTouch => Start::Empty,
-            Self::Spread => Start::sequential(0.0),
-        }
-    }
+    /// A latency that a tenant is to stay below, by its name or number: `a:p99<2ms`,
+    /// `2:read-mean<500us` (mean, p50 to p99.99 or max). Strategies that meet all are the best;
+    /// where none does, the one that misses by the smallest factor.
+    #[arg(long, value_name = "TENANT:FIGURE<TIME", conflicts_with = "sample")]
+    slo: Vec<Target>,
 }
 
 /// Runs every plan and prints.
@@ -122,7 +117,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let deferred = Deferred::new();
     let plans = PlanRunner::new(&config, preparation, tenants.len(), &requests, deferred.flag())
         .map_err(failure)?;
-    let options = CompareOptions { policy: &policy, collect, repeat: args.repeat };
+    let aims = Aims { aim: args.aim, targets: args.slo.clone() };
+    let options = CompareOptions { policy: &policy, collect, repeat: args.repeat, aims: &aims };
     let whole = context.pool()?.install(|| plans.compare(tenants, options)).map_err(failure)?;
     context.show(&whole, whole.text())
 }
@@ -130,6 +126,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 fn failure(error: CompareError) -> Failure {
     match error {
         CompareError::Interrupted => Failure::Interrupted,
+        error @ CompareError::Target(_) => Failure::usage(error),
         CompareError::Allocator(error) => Failure::usage(error),
         CompareError::Windows(error) if error.is_usage() => Failure::usage(error),
         CompareError::Mix(error) if !matches!(error, MergeError::Drive(_)) => Failure::input(error),
@@ -140,8 +137,7 @@ fn failure(error: CompareError) -> Failure {
 /// What the drive is prepared like before each plan.
 fn preparation(args: &Args, config: &CheckedConfig, context: &Context) -> Outcome<Preparation> {
     let seed = config.run.seed;
-    let Some(former) = args.data else { return args.preparation.preparation(seed) };
-    let start = former.start();
+    let Some(start) = args.data.clone() else { return args.preparation.preparation(seed) };
     context.note(format_args!("--data is now --start: write --start {start}"));
     Ok(Preparation::of(start, seed))
 }
@@ -164,21 +160,4 @@ fn sources(args: &Args, limit: Option<u64>, context: &Context) -> Outcome<Vec<Re
         Ok(RequestSource { fit: Some(AddressFit::Wrap), ..model })
     });
     traces.chain(models).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::ValueEnum as _;
-
-    /// Every form of the former flag, and what to write instead.
-    #[test]
-    fn the_former_flag_means_what_it_meant() {
-        let now = FormerData::value_variants().iter().map(|former| {
-            let value = former.to_possible_value().expect("no form is hidden");
-            (value.get_name().to_owned(), former.start().to_string())
-        });
-        let rows = [("first-touch", "empty"), ("spread", "sequential:0")];
-        assert!(now.eq(rows.map(|(former, now)| (former.to_owned(), now.to_owned()))));
-    }
 }
