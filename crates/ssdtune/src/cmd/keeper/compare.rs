@@ -79,8 +79,8 @@ pub(crate) struct Args {
     repeat: Option<f64>,
 
     /// What the best strategy is the best in: `latency`, mean read plus mean write latency, or
-    /// `fairness`, the least slowdown over the greatest, if no tenant is slowed down more than one
-    /// under Shared. The allocator itself decides by latencies alone.
+    /// `fairness`, the least slowdown over the greatest, if no tenant is slowed down more than the
+    /// slowest one under Shared. The allocator itself decides by latencies alone.
     #[arg(long, value_name = "AIM", default_value = "latency", conflicts_with = "sample")]
     aim: Aim,
 
