@@ -67,7 +67,8 @@ pub struct Decision {
     pub shares: Vec<f64>,
     /// How bursty the requests were ([`crate::features::PeriodDemand::burst`]).
     pub burst: f64,
-    /// For each tenant, the share of its reads, 0 to 1, that go to data that lie on all channels.
+    /// For each tenant, the share of its reads, 0 to 1, that go to data that lie on all channels; 0
+    /// once the channels have been divided, since it is not known then.
     pub settled: Vec<f64>,
     /// The best strategy by the network alone.
     pub favourite: Strategy,

@@ -206,7 +206,8 @@ impl Comparison {
             let aim = match self.aim {
                 Aim::Latency => "the least sum",
                 Aim::Fairness => {
-                    "the best fairness, if no tenant is slowed down more than the slowest under Shared"
+                    "the best fairness, if no tenant is slowed down more than the slowest one \
+                     under Shared"
                 }
             };
             let targets = if self.targets.is_empty() { "" } else { "the targets, then " };

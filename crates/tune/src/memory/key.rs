@@ -32,8 +32,9 @@ pub const RESULTS_EPOCH: u32 = 2;
 /// evaluations valid. Version 1: what a policy remembers takes power.
 const PLACED_VERSION: u32 = 1;
 
-/// The same for drives that place pages by load (`mapping.allocation` dynamic or hybrid). Since
-/// version 1 every page of a request counts those before it.
+/// The version of what simulations answer for drives whose `mapping.allocation` is dynamic or
+/// hybrid, from 1. It is a part of their keys alone, so that a change there leaves all other
+/// evaluations valid. Version 1: every page of a request counts those placed before it.
 const BY_LOAD_VERSION: u32 = 1;
 
 /// How [`EvaluationInputs::evaluator`] names the built-in simulator.

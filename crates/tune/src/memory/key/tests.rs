@@ -18,7 +18,8 @@ const GOLDEN: &[(u32, &str)] = &[
     (2, "f82d06ff30422f2aae304ba3c1328794c1476f15fb2c4824f8f81e44cfb9178a"),
 ];
 
-/// The same for drives that place pages by load: the present version alone.
+/// The present [`BY_LOAD_VERSION`], with the digest of what a drive with dynamic allocation
+/// answers.
 const GOLDEN_BY_LOAD: (u32, &str) =
     (1, "4525731e13352bb4c804fb6d4ac2a3c5337c0c4ccebf6077e492049543f73dcf");
 
