@@ -73,6 +73,33 @@ fn a_fit_reports_every_model_and_target() {
     assert!(error("extended tree") < error("basic"), "{}", error("extended tree"));
 }
 
+/// Points of another seed share no draws with those learned from; others are refused.
+#[test]
+fn a_model_is_tested_on_points_of_another_seed() {
+    let (directory, first) = fitted();
+    let path = |name: &str| directory.path().join(name);
+    sweep(&path("seed5.jsonl"), &["--sample", "200", "--seed", "5"]).assert().success();
+    let fit = |tests: &str| {
+        let mut command = perf(&["fit", "--train", "300", "--folds", "2", "--json"]);
+        command.arg(path("r.jsonl")).arg("--test").arg(path(tests));
+        command
+    };
+    let report = parse(&fit("seed5.jsonl").assert().success());
+    assert_eq!((&first["shares_draws"], &report["shares_draws"]), (&true.into(), &false.into()));
+    assert_eq!(report["trained_on"], first["trained_on"]);
+    let kinds = report["kinds"].as_array().unwrap();
+    let count = |kind: &Value| kind["error"]["count"].as_u64().unwrap();
+    let strong = kinds.iter().filter(|kind| kind["model"] == "stronger");
+    assert_eq!(strong.map(count).sum::<u64>(), report["tested_on"].as_u64().unwrap());
+    let same = fit("r.jsonl").assert().code(3);
+    same.stderr(predicate::str::contains("share --seed 0 with those to learn from"));
+    sweep(&path("old.jsonl"), &["--sample", "60", "--seed", "5", "--age", "random:1"])
+        .assert()
+        .success();
+    let old = fit("old.jsonl").assert().code(3);
+    old.stderr(predicate::str::contains("were measured with other settings"));
+}
+
 #[test]
 fn a_prediction_has_an_interval_a_way_and_a_warning() {
     let model = fitted().0.path().join("model.json");
@@ -208,6 +235,71 @@ fn a_model_is_compared_with_the_simulator_on_windows_of_a_trace() {
     check(&["--depth", "4"]).assert().success().stdout(predicate::str::contains("2 windows"));
     check(&[]).assert().code(2).stderr(predicate::str::contains("a closed loop: give --depth"));
     check(&["--depth", "4", "--start", "footprint"]).assert().code(2);
+}
+
+/// Windows of nine traces or more give an interval, which `predict` says and `check` judges.
+#[test]
+fn intervals_for_windows_come_from_windows_of_other_traces() {
+    let directory = tempfile::tempdir().unwrap();
+    let names = [
+        "batch-analytics",
+        "cloud-storage",
+        "database",
+        "fiu",
+        "hdfs",
+        "kvstore",
+        "leveldb",
+        "livemaps",
+        "radiusauth",
+        "websearch",
+    ];
+    let traces: Vec<_> = names.map(|name| directory.path().join(format!("{name}.csv"))).into();
+    for (name, path) in names.iter().zip(&traces) {
+        let mut generate = ssdtune();
+        generate.args(["trace", "generate", name, "-n", "300", "-q", "-o"]).arg(path);
+        generate.assert().success();
+    }
+    let (model, out) = (fitted().0.path().join("model.json"), directory.path().join("out.json"));
+    let check = |model: &Path, traces: &[std::path::PathBuf], more: &[&str]| {
+        let mut command = perf(&["check", "--window", "100", "--windows", "3", "--json"]);
+        command.args(["--depth", "1,4"]).args(SMALL).args(more).arg("--model").arg(model);
+        command.arg("--trace").args(traces);
+        command
+    };
+    let calibrate = ["--calibrate", out.to_str().unwrap()];
+    let few = check(&model, &traces[..8], &calibrate).assert().code(3);
+    few.stderr(predicate::str::contains("8 traces with windows"));
+    let other = [&calibrate[..], &["--set", "bus.rate_mts=400"]].concat();
+    let other = check(&model, &traces[..9], &other).assert().code(2);
+    other.stderr(predicate::str::contains("give the model's own --device"));
+    assert!(!out.exists());
+
+    let told = parse(&check(&model, &traces, &calibrate).assert().success());
+    assert_eq!((&told["windows"], &told["inside_intervals"]), (&60.into(), &Value::Null));
+    let calibrated = &told["calibrated"];
+    assert_eq!(calibrated["depths"], serde_json::json!([1, 4]));
+    let factor = calibrated["strong_factor"].as_f64().unwrap();
+    let inside = told["left_out"]["inside"].as_f64().unwrap();
+    assert!(factor >= 1.0 && (0.5..=1.0).contains(&inside), "{factor}, {inside} inside");
+
+    let again = parse(&check(&out, &traces, &[]).assert().success());
+    assert!(again["inside_intervals"].as_f64().unwrap() >= 0.8, "{again}");
+    let predict = |model: &Path, depth: &str| {
+        let mut command = perf(&["predict", "--window", "100", "--depth", depth, "--model"]);
+        command.arg(model).arg("--trace").arg(&traces[0]);
+        command
+    };
+    let plain = predict(&model, "4").assert().success();
+    plain
+        .stdout(predicate::str::contains("not known"))
+        .stderr(predicate::str::contains("check --calibrate` finds out"));
+    let found = parse(&predict(&out, "4").arg("--json").assert().success());
+    let latency = &found[0]["strong"][0];
+    let number = |key: &str| latency[key].as_f64().unwrap();
+    assert!((number("high") / number("value") / factor - 1.0).abs() < 1e-9, "{latency}");
+    assert_eq!(found[0]["strong"][1]["low"], Value::Null);
+    let deep = predict(&out, "32").assert().success();
+    deep.stderr(predicate::str::contains("known for 1 to 4 requests outstanding only"));
 }
 
 /// Windows of the whole trace on restored drives: the flag and a file of live-points give equal

@@ -49,11 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let predicted = model.predict(&Characteristics::of_point(&point, None)).strong[0];
     let measured = drive.family(&[point])?[0];
     let text = |ns: f64| Target::Latency.text(ns);
+    let interval = predicted.interval.ok_or("points have intervals")?;
     println!(
         "{point}: {} predicted ({} to {}), {} measured",
         text(predicted.value),
-        text(predicted.low),
-        text(predicted.high),
+        text(interval.low),
+        text(interval.high),
         text(measured.latency_ns)
     );
     Ok(())

@@ -16,6 +16,7 @@ pub mod fio;
 pub mod grid;
 pub mod windows;
 
+mod conformal;
 mod equations;
 mod features;
 mod fit;
@@ -30,9 +31,10 @@ mod text;
 
 pub use equations::Extended;
 pub use features::Characteristics;
-pub use fit::{Coverage, FitEntry, FitOptions, FitReport, fit};
+pub use fit::{Coverage, FitEntry, FitOptions, FitReport, KindError, fit, fit_and_test};
 pub use model::{
-    BlackBoxModel, COVERAGE, Estimate, LoopError, Prediction, Provenance, Range, Target,
+    BlackBoxModel, COVERAGE, Estimate, Interval, LoopError, Prediction, Provenance, Range, Target,
+    WindowErrors,
 };
 pub use point::{Access, CALIBRATION_DEPTH, Load, Pattern, Point, PointError};
 pub use regressor::FitError;

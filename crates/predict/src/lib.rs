@@ -41,7 +41,7 @@
 //! let model = BlackBoxModel::read(path)?;
 //! let prediction = model.predict(&model.characteristics(&point, None)?);
 //! let [latency, _iops, _bandwidth] = prediction.strong;
-//! assert!(latency.low < latency.value && latency.value < latency.high);
+//! assert!(latency.interval.is_some_and(|interval| interval.holds(latency.value)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

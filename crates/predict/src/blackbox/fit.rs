@@ -4,6 +4,9 @@
 //! chosen (scale, size of leaves) is chosen by cross-validation inside the training part, on
 //! latency, and holds for all three targets.
 //!
+//! The points of a sweep share their random draws, and what is special in these can be learned. So
+//! the others are best measured with another seed ([`fit_and_test`]).
+//!
 //! The report has the two tables of the paper (least squares on Eq. 2 and on Eq. 4), the extended
 //! tree, bagged trees, a Gaussian process, and the stronger model, which blends the last two. Each
 //! target is learned by itself. IOPS and bandwidth are also computed from the predicted latency: in
@@ -12,17 +15,22 @@
 //!
 //! Cost: about a minute for 2,000 points, most of it for the Gaussian processes.
 
+mod scores;
+
+pub use scores::{Coverage, KindError};
+
 use super::features::{Characteristics, Features};
-use super::model::{
-    Banded, BlackBoxModel, Estimate, Prediction, Provenance, Range, Target, TargetRegressors,
-};
-use super::point::Load;
+use super::model::{Banded, BlackBoxModel, Provenance, Range, Target, TargetRegressors};
+use super::point::{Load, Point};
 use super::regressor::{Bag, FitError, Learner, Recipe, Regressor, Scale, blended};
 use super::results::{PointResult, Results};
+use super::simulated_drive::MeasureSettings;
+use scores::{coverage, kinds};
 use serde::Serialize;
 use ssdtune_learn::Version;
 use ssdtune_learn::metrics::{self, ErrorReport};
 use ssdtune_learn::selection;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// How a model is fitted.
@@ -63,17 +71,6 @@ pub struct FitEntry {
     pub predict_ns: f64,
 }
 
-/// How often the interval of a latency holds the truth, on the points that were not learned from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Coverage {
-    /// The kind of model.
-    pub model: &'static str,
-    /// The share of truths inside their intervals, 0 to 1; 0.9 is aimed at.
-    pub inside: f64,
-    /// The mean ratio of the upper end of an interval to its lower end.
-    pub width: f64,
-}
-
 /// How good a model is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitReport {
@@ -85,8 +82,13 @@ pub struct FitReport {
     pub trained_on: usize,
     /// How many points the model was tested on.
     pub tested_on: usize,
+    /// Whether these share their random draws with the points learned from.
+    pub shares_draws: bool,
     /// Errors of every kind of model.
     pub entries: Vec<FitEntry>,
+    /// Errors of the latency of pure reads, of pure writes and of mixed points, as far as there are
+    /// any.
+    pub kinds: Vec<KindError>,
     /// How good the intervals of the latency are.
     pub coverage: Vec<Coverage>,
     /// The columns of the latency's tree with their shares in what it explains, the largest first.
@@ -174,11 +176,22 @@ pub fn fit(
     results: &Results,
     options: &FitOptions,
 ) -> Result<(BlackBoxModel, FitReport), FitError> {
-    let rows = &results.rows;
-    let open = is_open(rows)?;
-    let (train, test) = divide(rows.len(), options)?;
-    let train = Measured::of(train.iter().map(|&row| &rows[row]));
-    let test = Measured::of(test.iter().map(|&row| &rows[row]));
+    fit_and_test(results, None, options)
+}
+
+/// Fits a model to some of the points. Half of those of `tests` that it has not learned from make
+/// the intervals, and the others test it: the same drive, measured with another seed.
+///
+/// # Errors
+/// There are too few points, or points of open and of closed loops together, or `tests` is of
+/// another drive, of other settings, or of the same seed.
+pub fn fit_and_test(
+    results: &Results,
+    tests: Option<&Results>,
+    options: &FitOptions,
+) -> Result<(BlackBoxModel, FitReport), FitError> {
+    let open = is_open(&results.rows)?;
+    let Parts { train, calibration, test } = parts(results, tests, options)?;
     let mut entries = Vec::new();
     for (model, features) in [("basic", Features::Basic), ("extended", Features::Extended)] {
         let min_leaf = features.names(open).len() + 5;
@@ -200,41 +213,71 @@ pub fn fit(
     let bags = learned("bagged trees", &bag)?;
     let processes = learned("Gaussian process", &PROCESS)?;
     let strongs = stronger(bags, processes, &train.truths[0])?;
-    let parts = ["bagged trees", "Gaussian process"];
-    let of_parts = |at: &usize| parts.iter().map(|part| seconds(&entries, part, *at)).sum();
+    let blended = ["bagged trees", "Gaussian process"];
+    let of_parts = |at: &usize| blended.iter().map(|part| seconds(&entries, part, *at)).sum();
     let sums: Vec<f64> = (0..strongs.regressors.len()).map(|at| of_parts(&at)).collect();
     report("stronger", strongs.regressors.iter().zip(sums), &test, &mut entries)?;
 
     let mut targets = Vec::new();
     for (at, target) in Target::ALL.into_iter().enumerate() {
-        let leaf_of = leaves(&trees.regressors[at], &train.workloads)?;
+        let new = calibration.as_ref().unwrap_or(&train);
+        let leaf_of = leaves(&trees.regressors[at], &new.workloads)?;
         let banded = |fit: &LearnerFit| {
-            let regressor = fit.regressors[at].clone();
-            Banded::new(regressor, &leaf_of, &train.truths[at], &fit.unseen[at])
+            let found = fit.found(at, calibration.as_ref());
+            Banded::new(fit.regressors[at].clone(), &leaf_of, &new.truths[at], &found)
         };
         targets.push(TargetRegressors { target, tree: banded(&trees)?, strong: banded(&strongs)? });
     }
     let provenance = Provenance {
         source: results.source.clone(),
         results_digest: results.digest(),
-        points: rows.len(),
+        points: results.rows.len(),
         trained_on: train.workloads.len(),
         seed: options.seed,
         program: options.program.clone(),
         command: options.command.clone(),
     };
     let ranges = ranges(&train.workloads, open);
-    let model = BlackBoxModel { version: Version, provenance, open, ranges, targets };
+    let version = Version;
+    let model = BlackBoxModel { version, provenance, open, ranges, targets, windows: None };
     let report = FitReport {
         device: results.source.device().to_owned(),
         open,
         trained_on: train.workloads.len(),
         tested_on: test.workloads.len(),
+        shares_draws: tests.is_none(),
         entries,
+        kinds: kinds(&model, &test)?,
         coverage: coverage(&model, &test),
         importance: importance(&model),
     };
     Ok((model, report))
+}
+
+/// What is learned from, what makes the intervals, and what tests.
+struct Parts {
+    train: Measured,
+    /// `None` if cross-validation makes the intervals.
+    calibration: Option<Measured>,
+    test: Measured,
+}
+
+/// Divides the points: into two, or with `tests` those and these each into two.
+fn parts(
+    results: &Results,
+    tests: Option<&Results>,
+    options: &FitOptions,
+) -> Result<Parts, FitError> {
+    let rows = &results.rows;
+    let (train, test) = divide(rows.len(), options)?;
+    let own = |list: &[usize]| Measured::of(list.iter().map(|&row| &rows[row]));
+    let Some(tests) = tests else {
+        return Ok(Parts { train: own(&train), calibration: None, test: own(&test) });
+    };
+    let new = other_draws(results, &train, tests)?;
+    let halves = selection::partition(new.len(), &[0.5, 0.5], options.seed)?;
+    let half = |at: usize| Measured::of(halves[at].iter().map(|&row| new[row]));
+    Ok(Parts { train: own(&train), calibration: Some(half(0)), test: half(1) })
 }
 
 /// Whether all points are of an open loop.
@@ -253,10 +296,10 @@ fn is_open(rows: &[PointResult]) -> Result<bool, FitError> {
 /// The rows to learn from and the rows to test on.
 fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>), FitError> {
     let FitOptions { train, seed, .. } = *options;
-    if train < 100 || rows < train + 20 {
+    if train < 100 || rows < train + TESTS_MIN {
         return Err(FitError::Rows(format!(
             "{rows} points, {train} of them to learn from: learn from at least 100 and leave at \
-             least 20 to test on"
+             least {TESTS_MIN} to test on"
         )));
     }
     let share = train as f64 / rows as f64;
@@ -264,6 +307,43 @@ fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>),
     let test = parts.pop().unwrap_or_default();
     Ok((parts.pop().unwrap_or_default(), test))
 }
+
+/// The points of `tests` that were not learned from, if these are of the same drive, measured in
+/// the same way but for the seed. The drive is known by its name: its digest has the seed in it.
+fn other_draws<'a>(
+    results: &Results,
+    train: &[usize],
+    tests: &'a Results,
+) -> Result<Vec<&'a PointResult>, FitError> {
+    let (own, other) = (&results.source, &tests.source);
+    let wrong = |problem: String| Err(FitError::Rows(format!("the points to test on {problem}")));
+    if own.device() != other.device() {
+        return wrong(format!("are of {}, not of {}", other.device(), own.device()));
+    }
+    match (own.settings(), other.settings()) {
+        (Some(one), Some(two)) if one.seed == two.seed => {
+            return wrong(format!("share --seed {} with those to learn from", one.seed));
+        }
+        (Some(one), Some(two)) if (MeasureSettings { seed: one.seed, ..two.clone() }) != *one => {
+            return wrong("were measured with other settings".to_owned());
+        }
+        _ => {}
+    }
+    if is_open(&tests.rows)? != is_open(&results.rows)? {
+        return wrong("are of the other kind of loop".to_owned());
+    }
+    let known: BTreeSet<Point> = train.iter().map(|&row| results.rows[row].point).collect();
+    let new: Vec<_> = tests.rows.iter().filter(|row| !known.contains(&row.point)).collect();
+    match new.len() {
+        0..NEW_MIN => wrong(format!("are {} new ones: give at least {NEW_MIN}", new.len())),
+        _ => Ok(new),
+    }
+}
+
+/// The fewest points that a model is tested on.
+const TESTS_MIN: usize = 20;
+/// The fewest points of another seed: half of them make the intervals, whose two ends need 19.
+const NEW_MIN: usize = 2 * TESTS_MIN;
 
 /// What one recipe learned: a regressor for each target.
 struct LearnerFit {
@@ -284,6 +364,16 @@ impl LearnerFit {
         };
         let unseen = regressors.iter().zip(&train.truths).map(unseen).collect::<Result<_, _>>()?;
         Ok(Self { regressors, unseen })
+    }
+
+    /// What is predicted for a target of workloads that were not learned from: those given, or the
+    /// training rows by models that have not seen them.
+    fn found(&self, at: usize, new: Option<&Measured>) -> Vec<f64> {
+        let predict = |one: &Characteristics| self.regressors[at].predict(one);
+        match new {
+            Some(new) => new.workloads.iter().map(predict).collect(),
+            None => self.unseen[at].clone(),
+        }
     }
 }
 
@@ -414,22 +504,6 @@ fn ranges(workloads: &[Characteristics], open: bool) -> Vec<Range> {
     Features::Extended.names(open).into_iter().enumerate().map(range).collect()
 }
 
-/// How good the intervals of the latency are.
-fn coverage(model: &BlackBoxModel, test: &Measured) -> Vec<Coverage> {
-    let predictions: Vec<_> = test.workloads.iter().map(|one| model.predict(one)).collect();
-    let count = predictions.len().max(1) as f64;
-    let of = |name: &'static str, pick: &dyn Fn(&Prediction) -> Estimate| {
-        let estimates = predictions.iter().map(pick);
-        let (mut inside, mut width) = (0u32, 0.0);
-        for (estimate, truth) in estimates.zip(&test.truths[0]) {
-            inside += u32::from((estimate.low..=estimate.high).contains(truth));
-            width += estimate.high / estimate.low;
-        }
-        Coverage { model: name, inside: f64::from(inside) / count, width: width / count }
-    };
-    vec![of("extended tree", &|p| p.tree[0]), of("stronger", &|p| p.strong[0])]
-}
-
 /// The columns of the latency's tree with their shares in what it explains, the largest first.
 fn importance(model: &BlackBoxModel) -> Vec<(String, f64)> {
     let regressor = &model.targets[0].tree.regressor;
@@ -442,10 +516,8 @@ fn importance(model: &BlackBoxModel) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::BAND_ROWS_MIN;
-    use super::super::point::Point;
     use super::super::results::ResultsSource;
-    use super::super::simulated_drive::{MeasureSettings, Performance};
+    use super::super::simulated_drive::Performance;
     use super::*;
     use ssdtune_model::DeviceConfig;
     use std::collections::BTreeMap;
@@ -485,7 +557,6 @@ mod tests {
             for leaf in leaves(&both.tree.regressor, &train.workloads).unwrap() {
                 *counts.entry(leaf).or_default() += 1;
             }
-            counts.retain(|_, count| *count >= BAND_ROWS_MIN);
             let wanted: Vec<usize> = counts.into_keys().collect();
             for banded in [&both.tree, &both.strong] {
                 assert_eq!(banded.leaves.keys().copied().collect::<Vec<_>>(), wanted);

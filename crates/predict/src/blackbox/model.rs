@@ -2,28 +2,37 @@
 //! warning for what is outside of the training data, and with the way through the tree in words.
 //!
 //! Each target has two regressors: the extended tree (Eq. 4, linear leaves), which can be read, and
-//! the stronger one. Intervals come from cross-validation: each training row is predicted by models
-//! that have not seen it, the ratios of truth to prediction are gathered for each leaf of the tree,
-//! and the middle 90 % of a leaf's ratios are its band. A leaf of fewer than 20 rows has the band
-//! of all rows.
+//! the stronger one.
+//!
+//! Intervals of points come from cross-validation: each training row is predicted by models that
+//! have not seen it. An error is the logarithm of truth over prediction, and is divided by the mean
+//! size of errors in its leaf of the tree, without itself. Of these the middle 90 % are kept, and a
+//! leaf's band is as wide as they are times its own mean. The [`conformal`] rank makes the bands of
+//! all leaves together hold 90 % of new points.
+//!
+//! A window of a trace is no point of a grid, and errors on points say nothing of it. Its latency
+//! has an interval only if the model was [compared](super::windows::WindowsReport) with windows of
+//! other traces ([`WindowErrors`]).
 //!
 //! In a file a model is one JSON document with a version and its provenance.
 
+use super::conformal;
 use super::features::{Characteristics, Features};
 use super::point::{Load, Point};
 use super::regressor::{FitError, Regressor};
 use super::results::ResultsSource;
 use super::simulated_drive::MeasureSettings;
 use serde::{Deserialize, Serialize};
-use ssdtune_learn::{ModelFile, ModelFileError, Version, metrics};
+use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use ssdtune_model::DeviceConfig;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The share of truths that an interval is meant to hold.
 pub const COVERAGE: f64 = 0.9;
-/// The fewest ratios that make a band of a leaf's own.
-pub(super) const BAND_ROWS_MIN: usize = 20;
+/// How many rows the mean error of all leaves counts as in that of one leaf, so that a leaf of few
+/// rows is not believed more than they can say.
+const BAND_PRIOR_ROWS: f64 = 20.0;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,11 +91,11 @@ impl Target {
     }
 }
 
-/// The range of the middle [`COVERAGE`] of some ratios of truth to prediction.
+/// The range that [`COVERAGE`] of the ratios of truth to prediction lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// How many ratios there were.
+    /// How many training rows are of the leaf.
     pub rows: usize,
     /// The lower end of the range.
     pub low: f64,
@@ -94,15 +103,30 @@ pub struct Band {
     pub high: f64,
 }
 
-impl Band {
-    /// The band of some ratios.
-    pub(super) fn of(ratios: &[f64]) -> Result<Self, FitError> {
-        let outside = 50.0 * (1.0 - COVERAGE);
-        Ok(Self {
-            rows: ratios.len(),
-            low: metrics::percentile(ratios, outside)?,
-            high: metrics::percentile(ratios, 100.0 - outside)?,
-        })
+/// Errors of some rows: how many there are, and the sum of their sizes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Errors {
+    rows: usize,
+    sum: f64,
+}
+
+impl Errors {
+    fn add(&mut self, error: f64) {
+        self.rows += 1;
+        self.sum += error.abs();
+    }
+
+    /// The mean size of the errors but one, drawn towards the mean of all leaves. Above 0.
+    fn scale(self, but: Option<f64>, mean: f64) -> f64 {
+        let rows = self.rows - usize::from(but.is_some());
+        let sum = self.sum - but.unwrap_or(0.0).abs() + BAND_PRIOR_ROWS * mean;
+        (sum / (rows as f64 + BAND_PRIOR_ROWS)).max(f64::EPSILON)
+    }
+
+    /// The band of a leaf with these errors; `range` is that of errors over their scale.
+    fn band(self, range: (f64, f64), mean: f64) -> Band {
+        let scale = self.scale(None, mean);
+        Band { rows: self.rows, low: (range.0 * scale).exp(), high: (range.1 * scale).exp() }
     }
 }
 
@@ -113,7 +137,8 @@ pub(super) struct Banded {
     pub(super) regressor: Regressor,
     /// The band of all training rows.
     pub(super) all: Band,
-    /// The bands of the larger leaves, by the number of the leaf in the extended tree.
+    /// The bands of the leaves, by the number of the leaf in the extended tree. Files of earlier
+    /// versions have those of leaves of 20 rows or more only.
     pub(super) leaves: BTreeMap<usize, Band>,
 }
 
@@ -126,25 +151,32 @@ impl Banded {
         truths: &[f64],
         unseen: &[f64],
     ) -> Result<Self, FitError> {
-        let ratios: Vec<f64> =
-            truths.iter().zip(unseen).map(|(truth, found)| truth / found).collect();
-        let mut by_leaf: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (leaf, ratio) in leaf_of.iter().zip(&ratios) {
-            by_leaf.entry(*leaf).or_default().push(*ratio);
+        let error = |(truth, found): (&f64, &f64)| (truth / found).ln();
+        let errors: Vec<f64> = truths.iter().zip(unseen).map(error).collect();
+        let (mut all, mut by_leaf) = (Errors::default(), BTreeMap::<usize, Errors>::new());
+        for (leaf, error) in leaf_of.iter().zip(&errors) {
+            all.add(*error);
+            by_leaf.entry(*leaf).or_default().add(*error);
         }
-        let mut leaves = BTreeMap::new();
-        for (leaf, ratios) in by_leaf {
-            if ratios.len() >= BAND_ROWS_MIN {
-                leaves.insert(leaf, Band::of(&ratios)?);
-            }
-        }
-        Ok(Self { regressor, all: Band::of(&ratios)?, leaves })
+        let mean = all.sum / all.rows.max(1) as f64;
+        let scaled = |(leaf, error): (&usize, &f64)| {
+            by_leaf.get(leaf).map(|own| error / own.scale(Some(*error), mean))
+        };
+        let scaled: Vec<f64> = leaf_of.iter().zip(&errors).filter_map(scaled).collect();
+        let range = conformal::middle(&scaled, COVERAGE).ok_or_else(|| {
+            FitError::Rows(format!("{} rows are too few for intervals", scaled.len()))
+        })?;
+        let leaves = by_leaf.into_iter().map(|(leaf, own)| (leaf, own.band(range, mean))).collect();
+        Ok(Self { regressor, all: all.band(range, mean), leaves })
     }
 
     fn estimate(&self, workload: &Characteristics, leaf: usize) -> Estimate {
         let value = self.regressor.predict(workload);
         let band = self.leaves.get(&leaf).unwrap_or(&self.all);
-        Estimate { value, low: value * band.low, high: value * band.high }
+        Estimate {
+            value,
+            interval: Some(Interval { low: value * band.low, high: value * band.high }),
+        }
     }
 }
 
@@ -181,17 +213,67 @@ pub struct BlackBoxModel {
     pub open: bool,
     pub(super) ranges: Vec<Range>,
     pub(super) targets: Vec<TargetRegressors>,
+    /// How far off the model was on windows of traces; `None` if nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<WindowErrors>,
 }
 
-/// A predicted value and its interval, which holds the truth nine times in ten.
+/// How far off a model was on windows of traces, and so how far off it may be on those of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowErrors {
+    /// Names of the traces.
+    pub traces: Vec<String>,
+    /// How many windows were compared, each once for every depth.
+    pub windows: usize,
+    /// How many requests were outstanding; empty for an open loop.
+    pub depths: Vec<u32>,
+    /// The latency is within this factor of what the stronger regressor predicts, nine times in
+    /// ten for windows of another trace: between a part of it and so many times as much.
+    pub strong_factor: f64,
+    /// The factor of the tree.
+    pub tree_factor: f64,
+}
+
+impl WindowErrors {
+    /// What is to be said of a workload whose depth is outside of those compared.
+    fn outside(&self, workload: &Characteristics) -> Option<String> {
+        let (low, high) = (self.depths.iter().min()?, self.depths.iter().max()?);
+        let inside = f64::from(*low)..=f64::from(*high);
+        (!inside.contains(&workload.extended.q_dep))
+            .then(|| format!("the interval is known for {low} to {high} requests outstanding only"))
+    }
+}
+
+/// The range that holds the truth nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The value predicted.
-    pub value: f64,
+pub struct Interval {
     /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
+}
+
+impl Interval {
+    /// The values within a factor of a value.
+    fn within(factor: f64, value: f64) -> Self {
+        Self { low: value / factor, high: value * factor }
+    }
+
+    /// Whether a value is in the interval.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+/// A predicted value and its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value predicted.
+    pub value: f64,
+    /// Its interval; `None` if it is not known how far off the model may be.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
 }
 
 /// What a model predicts for a workload.
@@ -264,6 +346,10 @@ impl BlackBoxModel {
                 return Err(format!("its {} has no tree", both.target.name()));
             }
         }
+        let factors = self.windows.iter().flat_map(|own| [own.strong_factor, own.tree_factor]);
+        if factors.into_iter().any(|factor| !(factor >= 1.0 && factor.is_finite())) {
+            return Err("a factor of its errors on windows is below 1".to_owned());
+        }
         Ok(())
     }
 
@@ -277,6 +363,26 @@ impl BlackBoxModel {
             (false, None) => Err(LoopError::NoDepth),
             (true, None) | (false, Some(_)) => Ok(()),
         }
+    }
+
+    /// What is to be said of predictions for windows, if nobody has looked how far off they are.
+    pub const fn doubt(&self) -> Option<&'static str> {
+        match self.windows {
+            Some(_) => None,
+            None => Some(
+                "how far off the model is on windows of traces is not known; `ssdtune \
+                 predict-perf check --calibrate` finds out",
+            ),
+        }
+    }
+
+    /// The depths at which windows are predicted: those given, or `None` in an open loop.
+    ///
+    /// # Errors
+    /// A model of a closed loop needs a depth, one of an open loop needs none.
+    pub fn depths(&self, given: &[u32]) -> Result<Vec<Option<u32>>, LoopError> {
+        self.check_depth(given.first().copied())?;
+        Ok(if self.open { vec![None] } else { given.iter().copied().map(Some).collect() })
     }
 
     /// What is to be said if the model is of another drive than this one, as it is configured.
@@ -311,9 +417,9 @@ impl BlackBoxModel {
         }
     }
 
-    /// Predicts a workload. Its characteristics must be finite.
+    /// Predicts a point, with the intervals of points. Its characteristics must be finite.
     pub fn predict(&self, workload: &Characteristics) -> Prediction {
-        let nothing = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
+        let nothing = Estimate { value: f64::NAN, interval: None };
         let (mut strong, mut tree) = ([nothing; 3], [nothing; 3]);
         for (at, both) in self.targets.iter().enumerate().take(3) {
             let leaf = match both.tree.regressor.path(workload) {
@@ -324,6 +430,22 @@ impl BlackBoxModel {
             tree[at] = both.tree.estimate(workload, leaf);
         }
         Prediction { workload: *workload, strong, tree, warnings: self.outside(workload) }
+    }
+
+    /// Predicts a window of a trace. Only its latency has an interval, and only if it is known how
+    /// far off the model is on windows. Its characteristics must be finite.
+    pub fn predict_window(&self, workload: &Characteristics) -> Prediction {
+        let mut found = self.predict(workload);
+        found.strong.iter_mut().chain(&mut found.tree).for_each(|one| one.interval = None);
+        if let Some(errors) = &self.windows {
+            let within = |factor, of: &mut Estimate| {
+                of.interval = Some(Interval::within(factor, of.value));
+            };
+            within(errors.strong_factor, &mut found.strong[0]);
+            within(errors.tree_factor, &mut found.tree[0]);
+            found.warnings.extend(errors.outside(workload));
+        }
+        found
     }
 
     /// What the stronger regressor predicts for one target, without an interval: the quick way.
@@ -406,12 +528,7 @@ impl BlackBoxModel {
         }
         let band = both.tree.leaves.get(&path.leaf).unwrap_or(&both.tree.all);
         lines.push(format!(
-            "nine in ten of {} were between {} and {} times what was predicted",
-            if both.tree.leaves.contains_key(&path.leaf) {
-                "the leaf's points"
-            } else {
-                "all points"
-            },
+            "nine in ten of such points are between {} and {} times what is predicted",
             number(band.low),
             number(band.high)
         ));

@@ -148,6 +148,14 @@ impl ResultsSource {
         }
     }
 
+    /// How a simulated drive was measured; `None` for a real one.
+    pub const fn settings(&self) -> Option<&MeasureSettings> {
+        match self {
+            Self::Simulated { settings, .. } => Some(settings),
+            Self::Fio { .. } => None,
+        }
+    }
+
     /// Digest of the configuration of a simulated drive; `None` for a real one.
     pub fn device_digest(&self) -> Option<&str> {
         match self {

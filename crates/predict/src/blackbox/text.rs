@@ -1,8 +1,8 @@
 //! Models and reports as text for people.
 
-use super::fit::FitReport;
-use super::model::{BlackBoxModel, Estimate, Prediction, Target};
-use super::windows::{Restored, WindowCheck, WindowsReport};
+use super::fit::{FitReport, KindError};
+use super::model::{BlackBoxModel, Estimate, Interval, Prediction, Target, WindowErrors};
+use super::windows::{LeftOut, Restored, WindowCheck, WindowsReport};
 use ssdtune_report::{Table, Text};
 
 impl FitReport {
@@ -35,6 +35,18 @@ impl FitReport {
             ]);
         }
         text.table(table);
+        for KindError { model, kind, error } in &self.kinds {
+            text.line(format_args!(
+                "latency of {kind} by the {model}: MRE {:.3}, R2 {:.3}, {} points",
+                error.mre, error.r2, error.count
+            ));
+        }
+        if self.shares_draws {
+            text.line(
+                "the points tested on share their random draws with those learned from, so errors \
+                 look smaller than they are: --test FILE takes points of another seed",
+            );
+        }
         for coverage in &self.coverage {
             text.line(format_args!(
                 "intervals of the {}: {:.1} % of the latencies inside (90 % are meant to be), \
@@ -55,12 +67,14 @@ impl FitReport {
 impl WindowsReport {
     /// The report as a table of the windows and a line about all of them.
     pub fn text(&self) -> Text {
-        let mut table = Table::new(["trace", "window", "simulated", "stronger", "tree", ""]);
+        let mut table =
+            Table::new(["trace", "window", "depth", "simulated", "stronger", "tree", ""]);
         let latency = |ns| Target::Latency.text(ns);
         for line in &self.lines {
             table.add_row([
                 line.trace.clone(),
                 line.window.to_string(),
+                line.depth.map_or_else(|| "open".to_owned(), |depth| depth.to_string()),
                 latency(line.latency_ns),
                 latency(line.strong_ns),
                 latency(line.tree_ns),
@@ -70,15 +84,24 @@ impl WindowsReport {
         let mut text = Text::from(table);
         text.line(format_args!(
             "{} windows, latency: MRE {:.3} (median {:.3}) for the stronger model, {:.3} (median \
-             {:.3}) for the tree; {:.0} % inside the interval, {} outside the training range",
+             {:.3}) for the tree; {} outside the training range",
             self.windows,
             self.stronger.mre,
             self.stronger.relative_p50,
             self.tree.mre,
             self.tree.relative_p50,
-            100.0 * self.inside_intervals,
             self.outside_training
         ));
+        match (self.inside_intervals, &self.calibrated) {
+            (_, Some(errors)) => text.text(errors.text(self.left_out.as_ref())),
+            (Some(inside), None) => text.line(format_args!(
+                "{:.0} % of the latencies are inside their intervals (90 % are meant to be)",
+                100.0 * inside
+            )),
+            (None, None) => text.line(
+                "the model has no intervals for windows: --calibrate FILE writes it with them",
+            ),
+        };
         let restored = || self.lines.iter().filter_map(|line| line.restored);
         let collect = restored().filter(|own| own.collects).count();
         let late = restored().filter(|own| own.is_late).count();
@@ -166,5 +189,29 @@ impl Prediction {
 }
 
 fn interval(target: Target, estimate: &Estimate) -> String {
-    format!("{} to {}", target.text(estimate.low), target.text(estimate.high))
+    let text = |Interval { low, high }| format!("{} to {}", target.text(low), target.text(high));
+    estimate.interval.map_or_else(|| "not known".to_owned(), text)
+}
+
+impl WindowErrors {
+    /// What intervals of windows are from now on, and how they do on traces left out.
+    fn text(&self, left_out: Option<&LeftOut>) -> Text {
+        let mut text = Text::from(format!(
+            "from {} windows of {} traces: nine times in ten the latency of a window of another \
+             trace is within a factor of {:.2} of the stronger model, {:.2} of the tree",
+            self.windows,
+            self.traces.len(),
+            self.strong_factor,
+            self.tree_factor
+        ));
+        if let Some(LeftOut { inside, inside_least, width }) = left_out {
+            text.line(format_args!(
+                "each trace by intervals of the others: {:.0} % inside in the mean, {:.0} % of the \
+                 worst trace, upper end {width:.1} times the lower",
+                100.0 * inside,
+                100.0 * inside_least
+            ));
+        }
+        text
+    }
 }

@@ -9,12 +9,14 @@
 //! [`check_restored`] compares on windows from all over a trace instead, each on a drive whose
 //! caches hold what they hold there.
 
+mod errors;
 mod restored;
 
+pub use errors::{LeftOut, TooFewTraces};
 pub use restored::{Restored, Windows, check_restored};
 
 use super::features::Characteristics;
-use super::model::BlackBoxModel;
+use super::model::{BlackBoxModel, WindowErrors};
 use super::simulated_drive::{MeasureError, Performance, SimulatedDrive};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -113,26 +115,27 @@ impl Window {
     ) -> Result<Option<WindowCheck>, MeasureError> {
         let Some(workload) = self.characteristics(depth) else { return Ok(None) };
         let measured = self.measure(drive, depth)?;
-        Ok(Some(self.beside(model, &workload, measured.latency_ns, None)))
+        Ok(Some(self.beside(model, (&workload, depth), measured.latency_ns, None)))
     }
 
     /// What a model says beside the latency that was measured.
     fn beside(
         &self,
         model: &BlackBoxModel,
-        workload: &Characteristics,
+        (workload, depth): (&Characteristics, Option<u32>),
         latency_ns: f64,
         restored: Option<Restored>,
     ) -> WindowCheck {
-        let predicted = model.predict(workload);
+        let predicted = model.predict_window(workload);
         let (strong, tree) = (predicted.strong[0], predicted.tree[0]);
         WindowCheck {
             trace: self.trace.clone(),
             window: self.number,
+            depth,
             latency_ns,
             strong_ns: strong.value,
             tree_ns: tree.value,
-            inside_interval: (strong.low..=strong.high).contains(&latency_ns),
+            inside_interval: strong.interval.map(|interval| interval.holds(latency_ns)),
             warnings: predicted.warnings.len(),
             restored,
         }
@@ -146,14 +149,17 @@ pub struct WindowCheck {
     pub trace: String,
     /// Number of the window in the trace, from 1.
     pub window: usize,
+    /// Requests outstanding; `None` in an open loop.
+    pub depth: Option<u32>,
     /// Mean latency measured, in nanoseconds.
     pub latency_ns: f64,
     /// Mean latency predicted by the stronger regressor, in nanoseconds.
     pub strong_ns: f64,
     /// Mean latency predicted by the tree, in nanoseconds.
     pub tree_ns: f64,
-    /// Whether the measured latency is within the interval of the stronger regressor.
-    pub inside_interval: bool,
+    /// Whether the measured latency is within the interval of the stronger regressor; `None` if the
+    /// model has no intervals for windows.
+    pub inside_interval: Option<bool>,
     /// How many characteristics are outside of what the model was trained on.
     pub warnings: usize,
     /// What must be known of it, if its drive was restored.
@@ -170,10 +176,17 @@ pub struct WindowsReport {
     pub stronger: ErrorReport,
     /// Errors of the latencies that the tree predicts.
     pub tree: ErrorReport,
-    /// The share of windows whose latency is within the interval, 0 to 1.
-    pub inside_intervals: f64,
+    /// The share of windows whose latency is within the interval, 0 to 1; `None` if the model has
+    /// no intervals for windows.
+    pub inside_intervals: Option<f64>,
     /// How many windows have a characteristic outside of what the model was trained on.
     pub outside_training: usize,
+    /// What the windows say of those of other traces, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<WindowErrors>,
+    /// How intervals do on each trace, made from all others; `None` below ten traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// The windows, in the order given.
     pub lines: Vec<WindowCheck>,
 }
@@ -201,8 +214,9 @@ pub enum CheckError {
     Nothing(#[from] MetricsError),
 }
 
-/// Compares a model with the simulator on windows of traces, on all threads of rayon's pool. A
-/// window whose requests all come at one time has no rate and is left out.
+/// Compares a model with the simulator on windows of traces, on all threads of rayon's pool: all
+/// windows at the first depth, then at the next one. A window whose requests all come at one time
+/// has no rate and is left out.
 ///
 /// # Errors
 /// The drive cannot be simulated, has no room, or the caller stopped it.
@@ -210,10 +224,12 @@ pub fn check(
     model: &BlackBoxModel,
     drive: &SimulatedDrive,
     windows: &[Window],
-    depth: Option<u32>,
+    depths: &[Option<u32>],
 ) -> Result<Vec<WindowCheck>, CheckError> {
+    let tasks: Vec<(&Window, Option<u32>)> =
+        depths.iter().flat_map(|depth| windows.iter().map(|window| (window, *depth))).collect();
     let found: Result<Vec<Option<WindowCheck>>, MeasureError> =
-        windows.par_iter().map(|window| window.check(model, drive, depth)).collect();
+        tasks.par_iter().map(|(window, depth)| window.check(model, drive, *depth)).collect();
     Ok(found?.into_iter().flatten().collect())
 }
 
@@ -228,13 +244,16 @@ impl WindowsReport {
             let predicted: Vec<f64> = lines.iter().map(pick).collect();
             ErrorReport::new(&truths, &predicted)
         };
-        let inside = lines.iter().filter(|line| line.inside_interval).count();
+        let inside = lines.iter().filter(|line| line.inside_interval == Some(true)).count();
+        let known = lines.iter().any(|line| line.inside_interval.is_some());
         Ok(Self {
             windows: lines.len(),
             stronger: errors(|line| line.strong_ns)?,
             tree: errors(|line| line.tree_ns)?,
-            inside_intervals: inside as f64 / lines.len() as f64,
+            inside_intervals: known.then_some(inside as f64 / lines.len() as f64),
             outside_training: lines.iter().filter(|line| line.warnings > 0).count(),
+            calibrated: None,
+            left_out: None,
             lines,
         })
     }

@@ -107,8 +107,8 @@ impl SimulatedDrive<'_> {
 }
 
 /// Compares a model with the simulator on windows from all over a trace, on all threads of rayon's
-/// pool: those of a file of live-points, or those that one pass keeps. A window whose requests all
-/// come at one time has no rate and is left out.
+/// pool, depth by depth: those of a file of live-points, or those that one pass keeps. A window
+/// whose requests all come at one time has no rate and is left out.
 ///
 /// # Errors
 /// The trace cannot be read or is too short, the drive cannot be restored at windows or cannot hold
@@ -118,14 +118,14 @@ pub fn check_restored(
     drive: &SimulatedDrive<'_>,
     source: RequestSource,
     windows: Windows,
-    depth: Option<u32>,
+    depths: &[Option<u32>],
 ) -> Result<Vec<WindowCheck>, CheckError> {
     let name = match &source.origin {
         Origin::File(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         Origin::Model { .. } | Origin::Memory { .. } => source.name(),
     };
     let points = &*drive.sample(source, windows)?;
-    let check = |run: WindowRun| {
+    let check = |run: WindowRun, depth: Option<u32>| {
         let kept = &points.windows[run.window];
         let measured = Window::measured(&name, run.window, kept);
         if measured.requests.is_empty() {
@@ -138,9 +138,14 @@ pub fn check_restored(
             is_late: run.is_late_since_arrival(),
         };
         let workload = measured.characteristics(depth)?;
-        Some(measured.beside(model, &workload, latency_ns, Some(restored)))
+        Some(measured.beside(model, (&workload, depth), latency_ns, Some(restored)))
     };
-    Ok(drive.serve(points, windows.most, depth)?.into_iter().filter_map(check).collect())
+    let mut lines = Vec::new();
+    for &depth in depths {
+        let runs = drive.serve(points, windows.most, depth)?;
+        lines.extend(runs.into_iter().filter_map(|run| check(run, depth)));
+    }
+    Ok(lines)
 }
 
 impl Window {

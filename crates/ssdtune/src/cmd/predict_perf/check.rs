@@ -5,6 +5,8 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
+use crate::outputs::{self, OutFile};
+use anyhow::anyhow;
 use ssdtune_experiment::livepoints::LivePoints;
 use ssdtune_predict::blackbox::SimulatedDrive;
 use ssdtune_predict::blackbox::windows::{
@@ -32,9 +34,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TRACE", num_args = 1.., required = true)]
     trace: Vec<PathBuf>,
 
-    /// Requests outstanding, for a model of a closed loop.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    depth: Option<u32>,
+    /// Requests outstanding, for a model of a closed loop. Several numbers, as in 1,16, compare
+    /// every window with each of them.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    depth: Vec<u32>,
+
+    /// Write the model again, with intervals for windows of other traces. They follow from the
+    /// windows compared here, which must be of nine traces or more; each trace counts alike.
+    #[arg(long, value_name = "FILE")]
+    calibrate: Option<OutFile>,
 
     /// Compare at most N windows of each trace, at equal distances.
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -56,17 +65,22 @@ pub(crate) struct Args {
 
 /// Simulates the windows and compares.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let model = args.model.read()?;
-    model.check_depth(args.depth).map_err(Failure::usage)?;
+    let mut model = args.model.read()?;
+    let depths = model.depths(&args.depth).map_err(Failure::usage)?;
     let config = device::load_checked(&args.device, &args.overrides, context)?;
     let settings = args.measure.settings(context)?;
-    model.other_drive(&config, &settings).iter().for_each(|note| context.warn(note));
+    match model.other_drive(&config, &settings) {
+        Some(note) if args.calibrate.is_some() => {
+            return Err(Failure::usage(anyhow!("{note}: give the model's own --device")));
+        }
+        note => note.iter().for_each(|note| context.warn(note)),
+    }
     let most = args.windows as usize;
     let is_sampled = |path: &&PathBuf| args.sample || LivePoints::is_file(path);
     let (sampled, cut): (Vec<&PathBuf>, Vec<&PathBuf>) = args.trace.iter().partition(is_sampled);
     let mut windows = Vec::new();
+    // Only windows that are compared are held.
     for path in cut {
-        // Only those that are compared are held.
         let step = args.window.count(path, context)?.div_ceil(most).max(1);
         let mut all = Vec::new();
         args.window.windows(path, context, |window| {
@@ -79,16 +93,20 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let deferred = Deferred::new();
     let drive = SimulatedDrive { config: &config, settings, stop: deferred.flag() };
-    let compare = || check(&model, &drive, &windows, args.depth);
+    let compare = || check(&model, &drive, &windows, &depths);
     let mut lines = context.pool()?.install(compare).map_err(failure)?;
-    let (length, seed) = (args.window.window, context.seed().unwrap_or(1));
+    let length = args.window.window;
+    let some = Windows { most, length, seed: context.seed().unwrap_or(1) };
     for path in sampled {
-        let (source, windows) =
-            (args.window.source(path, context)?, Windows { most, length, seed });
-        let compare = || check_restored(&model, &drive, source, windows, args.depth);
+        let source = args.window.source(path, context)?;
+        let compare = || check_restored(&model, &drive, source, some, &depths);
         lines.extend(context.pool()?.install(compare).map_err(failure)?);
     }
-    let report = WindowsReport::of(lines).map_err(failure)?;
+    let mut report = WindowsReport::of(lines).map_err(failure)?;
+    if let Some(path) = &args.calibrate {
+        report.calibrate(&mut model).map_err(Failure::input)?;
+        outputs::write(path, model.to_json())?;
+    }
     context.show(&report, report.text())
 }
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::{command_line, simulator};
-use ssdtune_predict::blackbox::{FitOptions, Results, fit};
+use ssdtune_predict::blackbox::{FitOptions, Results, fit_and_test};
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf fit`.
@@ -18,6 +18,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(100..))]
     train: u32,
+
+    /// Results of another sweep of the drive, with another --seed. Half of its points make the
+    /// intervals and half test: points of one sweep share their draws, so errors look small there.
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
 
     /// Folds of the cross-validation that chooses and that finds the intervals.
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -32,6 +37,7 @@ pub(crate) struct Args {
 /// Fits, writes, prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let results = Results::read(&args.results).map_err(results_failure)?;
+    let tests = args.test.as_deref().map(Results::read).transpose().map_err(results_failure)?;
     let options = FitOptions {
         train: args.train as usize,
         seed: context.seed().unwrap_or(0),
@@ -39,7 +45,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         program: simulator(),
         command: command_line(),
     };
-    let fitted = context.pool()?.install(|| fit(&results, &options));
+    let fitted = context.pool()?.install(|| fit_and_test(&results, tests.as_ref(), &options));
     let (model, report) = fitted
         .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", args.results.display())))?;
     if let Some(path) = &args.out {

@@ -65,16 +65,16 @@ fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -
     let mut predictions = Vec::new();
     args.window.windows(path, context, |window| {
         let workload = window.characteristics(args.depth);
-        predictions.extend(workload.map(|one| model.predict(&one)));
+        predictions.extend(workload.map(|one| model.predict_window(&one)));
     })?;
     if predictions.is_empty() {
-        let error = anyhow!("{}: there is no window to predict", path.display());
-        return Err(Failure::input(error));
+        return Err(Failure::input(anyhow!("{}: there is no window to predict", path.display())));
     }
     context.show(&predictions, Prediction::table(&predictions))?;
     if !context.json() {
         let warnings = Prediction::examples(&predictions);
         warnings.iter().for_each(|warning| context.warn(format_args!("for example, {warning}")));
+        model.doubt().iter().for_each(|doubt| context.note(doubt));
     }
     Ok(())
 }

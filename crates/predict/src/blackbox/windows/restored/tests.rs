@@ -49,7 +49,7 @@ fn a_line_is_its_window_and_the_models_answer() {
     let (device, model) = (device(), model());
     for depth in [None, Some(4)] {
         let drive = drive(&device, "sequential:0.5", &[]);
-        let lines = check_restored(&model, &drive, source(), WINDOWS, depth).unwrap();
+        let lines = check_restored(&model, &drive, source(), WINDOWS, &[depth]).unwrap();
         let points = drive.sample(source(), WINDOWS).unwrap();
         assert_eq!((points.options.warm_up, points.options.measured), (100, 200));
         let kept = points.windows.len();
@@ -122,7 +122,7 @@ fn starts_that_windows_cannot_be_restored_for_are_refused() {
     let device = device();
     let refused = |start: &str, ages: &[&str]| {
         let drive = drive(&device, start, ages);
-        let error = check_restored(&model(), &drive, source(), WINDOWS, Some(4)).unwrap_err();
+        let error = check_restored(&model(), &drive, source(), WINDOWS, &[Some(4)]).unwrap_err();
         error.to_string()
     };
     assert!(refused("empty", &[]).starts_with("--start empty: a drive is restored at a window"));
@@ -130,10 +130,10 @@ fn starts_that_windows_cannot_be_restored_for_are_refused() {
     assert!(aged.starts_with("--start sequential with --age: a drive is"), "{aged}");
     let few = RequestSource::of_requests("few", requests()[..300].to_vec());
     let drive = drive(&device, "sequential", &[]);
-    let error = check_restored(&model(), &drive, few, WINDOWS, Some(4)).unwrap_err().to_string();
+    let error = check_restored(&model(), &drive, few, WINDOWS, &[Some(4)]).unwrap_err().to_string();
     assert!(error.contains("two windows need"), "{error}");
     let stop = AtomicBool::new(true);
     let stopped = SimulatedDrive { stop: &stop, ..drive };
-    let error = check_restored(&model(), &stopped, source(), WINDOWS, Some(4)).unwrap_err();
+    let error = check_restored(&model(), &stopped, source(), WINDOWS, &[Some(4)]).unwrap_err();
     assert!(matches!(error, CheckError::Measure(MeasureError::Interrupted)), "{error}");
 }
