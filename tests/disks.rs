@@ -91,6 +91,12 @@ static DESK: LazyLock<Scratch> = LazyLock::new(|| {
     fs::write(desk.path("fio.json"), fio).expect("written");
     let rig = "op,bs,iodepth,iops,lat_mean_us\nrandread,4k,1,10000,99\nrandread,4k,4,36000,110\n";
     fs::write(desk.path("rig.csv"), rig).expect("written");
+    for trace in 1..=9 {
+        run(&format!("trace generate ycsb -n 60 --seed {trace} -o t{trace}.csv"));
+    }
+    let sweep = format!("predict-perf sweep --device haml {} {}", WORDS[0].1, WORDS[1].1);
+    run(&format!("{sweep} --sample 130 --out own.jsonl"));
+    run("predict-perf fit own.jsonl --train 100 --folds 2 --out own.json");
     run(&format!("keeper label {} --mixes 24 --tenants 4,2 --out labels.jsonl", WORDS[2].1));
     run(&format!("predict-perf ftl profile {} --out profile.jsonl", WORDS[3].1));
     fs::write(desk.path("host.jsonl"), with_events(&desk.path("profile.jsonl"))).expect("written");

@@ -228,10 +228,10 @@ pub struct WindowErrors {
     pub windows: usize,
     /// How many requests were outstanding; empty for an open loop.
     pub depths: Vec<u32>,
-    /// The latency is within this factor of what the stronger regressor predicts, nine times in
-    /// ten for windows of another trace: between a part of it and so many times as much.
+    /// 1 or more. For nine in ten windows of another trace the latency over what the stronger
+    /// regressor predicts is meant to lie between 1 / `strong_factor` and `strong_factor`.
     pub strong_factor: f64,
-    /// The factor of the tree.
+    /// The factor of the tree, in the same sense.
     pub tree_factor: f64,
 }
 
