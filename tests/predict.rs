@@ -302,6 +302,52 @@ fn intervals_for_windows_come_from_windows_of_other_traces() {
     deep.stderr(predicate::str::contains("known for 1 to 4 requests outstanding only"));
 }
 
+/// A model that has learned from random workloads predicts windows by what it learned there, and
+/// the model of points stands beside it.
+#[test]
+fn windows_are_predicted_from_random_workloads() {
+    let directory = tempfile::tempdir().unwrap();
+    let [results, model, trace] =
+        ["w.jsonl", "w.model.json", "trace.csv"].map(|name| directory.path().join(name));
+    let words = ["--workloads", "50", "--depth", "1,4"];
+    let swept = parse(&sweep(&results, &words).arg("--json").assert().success());
+    assert_eq!((&swept["points"], &swept["known_before"]), (&100.into(), &0.into()));
+    let again = parse(&sweep(&results, &words).arg("--json").assert().success());
+    assert_eq!(again["known_before"], 100);
+    sweep(&results, &["--workloads", "51"]).assert().code(2);
+    sweep(&results, &["--workloads", "50", "--sample", "9"]).assert().code(2);
+
+    let points = fitted().0.path().join("r.jsonl");
+    let fit = |points: &Path, workloads: &Path| {
+        let mut command = perf(&["fit", "--train", "300", "--folds", "2", "--json"]);
+        command.arg(points).arg("--workloads").arg(workloads).arg("--out").arg(&model);
+        command
+    };
+    fit(&points, &points).assert().code(3).stderr(predicate::str::contains("no measured point"));
+    let report = parse(&fit(&points, &results).assert().success());
+    let learned = &report["windows"];
+    assert_eq!(learned["trained_on"], 80);
+    assert_eq!(learned["errors"]["4"]["count"], 10);
+    // From 40 workloads it is better than their mean, which has 0.
+    assert!(learned["errors"]["4"]["r2"].as_f64().unwrap() > 0.3, "{learned}");
+
+    let mut generate = ssdtune();
+    generate.args(["trace", "generate", "websearch", "-n", "900", "-q", "-o"]).arg(&trace);
+    generate.assert().success();
+    let mut check = perf(&["check", "--window", "300", "--depth", "4", "--json"]);
+    check.args(SMALL).arg("--model").arg(&model).arg("--trace").arg(&trace);
+    let told = parse(&check.assert().success());
+    assert!(told["points"]["mre"].as_f64().is_some(), "{told}");
+    let first = &told["lines"][0];
+    assert_ne!(first["strong_ns"], first["points_ns"]);
+    let mut predict = perf(&["predict", "--window", "300", "--depth", "4", "--json"]);
+    predict.arg("--model").arg(&model).arg("--trace").arg(&trace);
+    let found = parse(&predict.assert().success());
+    let [latency, iops] = [0, 1].map(|at| found[0]["strong"][at]["value"].as_f64().unwrap());
+    assert_eq!(first["strong_ns"].as_f64(), Some(latency));
+    assert!((iops * latency / 4e9 - 1.0).abs() < 1e-9, "{iops}");
+}
+
 /// Windows of the whole trace on restored drives: the flag and a file of live-points give equal
 /// answers, whatever the number of threads.
 #[test]

@@ -38,7 +38,8 @@ pub fn real(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> 
 /// Reads a period that is given in milliseconds.
 pub fn milliseconds(text: &str) -> Result<Nanos, String> {
     let ms = text.parse().ok().filter(|ms: &f64| (0.001..=1e9).contains(ms));
-    ms.map(|ms| Nanos((ms * 1e6) as u64)).ok_or_else(|| "write milliseconds, 0.001 to 1e9".into())
+    ms.map(|ms| Nanos((ms * 1e6).round() as u64))
+        .ok_or_else(|| "write milliseconds, 0.001 to 1000000000".into())
 }
 
 /// A parameter and its value, as in `--set KEY=VALUE`.
@@ -86,7 +87,10 @@ mod tests {
     fn a_period_is_given_in_milliseconds() {
         assert_eq!(milliseconds("1.5"), Ok(Nanos(1_500_000)));
         for text in ["0", "-1", "2e9", "NaN", "ms"] {
-            assert_eq!(milliseconds(text), Err("write milliseconds, 0.001 to 1e9".to_owned()));
+            assert_eq!(
+                milliseconds(text),
+                Err("write milliseconds, 0.001 to 1000000000".to_owned())
+            );
         }
     }
 

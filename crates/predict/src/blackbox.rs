@@ -6,6 +6,8 @@
 //! 1. A [`Point`] is one workload, and [`grid`] lists the points of the paper.
 //! 2. [`sweep()`] measures a [`SimulatedDrive`] at all of them; [`fio`] makes jobs that measure a
 //!    real device, and reads what fio wrote. Both give a [`ResultsFile`].
+//!    [`sweep_designs()`] measures [random workloads](Designs) instead, which are like windows of
+//!    traces in what points are not.
 //! 3. [`fit()`] learns a [`BlackBoxModel`] from [`Results`] and says how good it is.
 //! 4. The model predicts a workload from its [`Characteristics`]: those of a point, or those of a
 //!    [`Window`](windows::Window) of a trace.
@@ -16,30 +18,40 @@ pub mod fio;
 pub mod grid;
 pub mod windows;
 
+mod choice;
 mod conformal;
+mod designs;
 mod equations;
+mod estimate;
 mod features;
 mod fit;
 mod model;
+mod plan;
 mod point;
 mod regressor;
 mod requests;
 mod results;
+mod shape;
+mod shape_model;
 mod simulated_drive;
 mod sweep;
 mod text;
+mod window;
 
+pub use choice::sweep_designs;
+pub use designs::{DesignPoint, Designs};
 pub use equations::Extended;
+pub use estimate::{Estimate, Interval, Range};
 pub use features::Characteristics;
 pub use fit::{Coverage, FitEntry, FitOptions, FitReport, KindError, fit, fit_and_test};
-pub use model::{
-    BlackBoxModel, COVERAGE, Estimate, Interval, LoopError, Prediction, Provenance, Range, Target,
-    WindowErrors,
-};
+pub use model::{BlackBoxModel, COVERAGE, LoopError, Prediction, Provenance, Target, WindowErrors};
+pub use plan::{OpenSweep, SweepPlan, Swept};
 pub use point::{Access, CALIBRATION_DEPTH, Load, Pattern, Point, PointError};
 pub use regressor::FitError;
 pub use requests::PointRequests;
-pub use results::{PointResult, Results, ResultsError, ResultsFile, ResultsSource};
+pub use results::{Place, PointResult, Results, ResultsError, ResultsFile, ResultsSource};
+pub use shape::Shape;
+pub use shape_model::{ShapeModel, ShapeReport};
 pub use simulated_drive::{
     MeasureError, MeasureSettings, Performance, SampleSize, SimulatedDrive, UnfitPreparation,
 };

@@ -56,7 +56,7 @@ mod unseen;
 
 pub use crate::aim::Aim;
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
-pub use answer::GradeAnswer;
+pub use answer::{GradeAnswer, first_and_more};
 pub use beaten::REFERENCE;
 pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;

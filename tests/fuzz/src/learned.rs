@@ -4,7 +4,7 @@
 use ssdtune_calibrate::Figures;
 use ssdtune_keeper::{Labels, Policy};
 use ssdtune_model::DeviceConfig;
-use ssdtune_predict::blackbox::{Results, fio};
+use ssdtune_predict::blackbox::{Point, Results, fio};
 use ssdtune_predict::firmware::{Profile, WorkCounts};
 use ssdtune_predict::{BlackBoxModel, Characteristics, FirmwareModel};
 use std::path::Path;
@@ -49,7 +49,7 @@ pub(crate) fn black_box(bytes: &[u8]) {
 /// Measured points, a line for each.
 pub(crate) fn results(bytes: &[u8]) {
     with_file(bytes, |path| {
-        let Ok(results) = Results::read(path) else { return };
+        let Ok(results) = Results::<Point>::read(path) else { return };
         assert!(results.rows.iter().all(|row| row.performance.latency_ns > 0.0));
         assert!(!results.digest().is_empty());
     });

@@ -19,11 +19,13 @@ mod scores;
 
 pub use scores::{Coverage, KindError};
 
+use super::estimate::Range;
 use super::features::{Characteristics, Features};
-use super::model::{Banded, BlackBoxModel, Provenance, Range, Target, TargetRegressors};
+use super::model::{Banded, BlackBoxModel, Provenance, Target, TargetRegressors};
 use super::point::{Load, Point};
 use super::regressor::{Bag, FitError, Learner, Recipe, Regressor, Scale, blended};
 use super::results::{PointResult, Results};
+use super::shape_model::ShapeReport;
 use super::simulated_drive::MeasureSettings;
 use scores::{coverage, kinds};
 use serde::Serialize;
@@ -93,6 +95,9 @@ pub struct FitReport {
     pub coverage: Vec<Coverage>,
     /// The columns of the latency's tree with their shares in what it explains, the largest first.
     pub importance: Vec<(String, f64)>,
+    /// How good the model of windows is, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<ShapeReport>,
 }
 
 /// Workloads, and what was measured of them.
@@ -239,7 +244,8 @@ pub fn fit_and_test(
     };
     let ranges = ranges(&train.workloads, open);
     let version = Version;
-    let model = BlackBoxModel { version, provenance, open, ranges, targets, windows: None };
+    let model =
+        BlackBoxModel { version, provenance, open, ranges, targets, windows: None, shapes: None };
     let report = FitReport {
         device: results.source.device().to_owned(),
         open,
@@ -250,6 +256,7 @@ pub fn fit_and_test(
         kinds: kinds(&model, &test)?,
         coverage: coverage(&model, &test),
         importance: importance(&model),
+        windows: None,
     };
     Ok((model, report))
 }

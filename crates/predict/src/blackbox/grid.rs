@@ -78,6 +78,15 @@ pub fn open() -> Vec<Point> {
     patterns().flat_map(|point| LOADS.map(|load| point.with_load(Load::Percent(load)))).collect()
 }
 
+/// The grid of a name: `closed` or `open`.
+pub fn named(name: &str) -> Option<Vec<Point>> {
+    match name {
+        "closed" => Some(closed()),
+        "open" => Some(open()),
+        _ => None,
+    }
+}
+
 /// Every workload of the paper's grid once, with one request outstanding.
 fn patterns() -> impl Iterator<Item = Point> {
     pure(false).chain(mixed()).chain(pure(true))

@@ -17,11 +17,15 @@
 //! In a file a model is one JSON document with a version and its provenance.
 
 use super::conformal;
+use super::designs::DesignPoint;
+use super::estimate::{Estimate, Interval, Range, number};
 use super::features::{Characteristics, Features};
 use super::point::{Load, Point};
 use super::regressor::{FitError, Regressor};
-use super::results::ResultsSource;
+use super::results::{Results, ResultsSource};
+use super::shape_model::{ShapeModel, ShapeReport};
 use super::simulated_drive::MeasureSettings;
+use super::window::Seen;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use ssdtune_model::DeviceConfig;
@@ -189,18 +193,6 @@ pub(super) struct TargetRegressors {
     pub(super) strong: Banded,
 }
 
-/// The values that one characteristic had in training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Range {
-    /// Name of the characteristic.
-    pub name: String,
-    /// The smallest value.
-    pub low: f64,
-    /// The largest value.
-    pub high: f64,
-}
-
 /// A fitted model of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,6 +208,10 @@ pub struct BlackBoxModel {
     /// How far off the model was on windows of traces; `None` if nobody has looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<WindowErrors>,
+    /// The model of windows, which takes the stronger regressors' place for them in a closed loop;
+    /// `None` if no designs were learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shapes: Option<ShapeModel>,
 }
 
 /// How far off a model was on windows of traces, and so how far off it may be on those of another.
@@ -243,37 +239,6 @@ impl WindowErrors {
         (!inside.contains(&workload.extended.q_dep))
             .then(|| format!("the interval is known for {low} to {high} requests outstanding only"))
     }
-}
-
-/// The range that holds the truth nine times in ten.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
-
-impl Interval {
-    /// The values within a factor of a value.
-    fn within(factor: f64, value: f64) -> Self {
-        Self { low: value / factor, high: value * factor }
-    }
-
-    /// Whether a value is in the interval.
-    pub fn holds(&self, value: f64) -> bool {
-        (self.low..=self.high).contains(&value)
-    }
-}
-
-/// A predicted value and its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The value predicted.
-    pub value: f64,
-    /// Its interval; `None` if it is not known how far off the model may be.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
 }
 
 /// What a model predicts for a workload.
@@ -346,11 +311,38 @@ impl BlackBoxModel {
                 return Err(format!("its {} has no tree", both.target.name()));
             }
         }
+        if let Some(shapes) = &self.shapes {
+            shapes.verify()?;
+        }
         let factors = self.windows.iter().flat_map(|own| [own.strong_factor, own.tree_factor]);
         if factors.into_iter().any(|factor| !(factor >= 1.0 && factor.is_finite())) {
             return Err("a factor of its errors on windows is below 1".to_owned());
         }
         Ok(())
+    }
+
+    /// Learns what windows take from random workloads that were measured on the same drive, and
+    /// returns how good it is at those left out. What is known of errors on windows is of the
+    /// former model, and is forgotten.
+    ///
+    /// # Errors
+    /// The model is of an open loop, or the workloads are of another drive or too few.
+    pub fn learn_windows(
+        &mut self,
+        results: &Results<DesignPoint>,
+        seed: u64,
+    ) -> Result<ShapeReport, FitError> {
+        let (own, other) = (self.provenance.source.device(), results.source.device());
+        if self.open {
+            let problem = "workloads are measured in a closed loop, and the points are open ones";
+            return Err(FitError::Rows(problem.to_owned()));
+        }
+        if own != other {
+            return Err(FitError::Rows(format!("the workloads are of {other}, not of {own}")));
+        }
+        let (shapes, report) = ShapeModel::fit(results, seed)?;
+        (self.shapes, self.windows) = (Some(shapes), None);
+        Ok(report)
     }
 
     /// Whether a trace can be predicted with this depth, or with none.
@@ -433,9 +425,15 @@ impl BlackBoxModel {
     }
 
     /// Predicts a window of a trace. Only its latency has an interval, and only if it is known how
-    /// far off the model is on windows. Its characteristics must be finite.
-    pub fn predict_window(&self, workload: &Characteristics) -> Prediction {
+    /// far off the model is on windows. Its characteristics must be finite. With a shape and a
+    /// model of windows it is the latter that predicts, and not the stronger regressors.
+    pub fn predict_window(&self, seen: &Seen) -> Prediction {
+        let workload = &seen.workload;
         let mut found = self.predict(workload);
+        if let (Some(shapes), Some(shape)) = (&self.shapes, &seen.shape) {
+            found.strong = shapes.estimates(shape, workload);
+            found.warnings = shapes.outside(shape);
+        }
         found.strong.iter_mut().chain(&mut found.tree).for_each(|one| one.interval = None);
         if let Some(errors) = &self.windows {
             let within = |factor, of: &mut Estimate| {
@@ -542,17 +540,4 @@ fn natural(name: &str, value: f64) -> (&str, String) {
     // Sizes and strides are in octaves above a sector of 512 bytes.
     let is_bytes = plain.ends_with("_size") || plain.ends_with("_stride");
     (plain, number(value.exp2() * if is_bytes { 512.0 } else { 1.0 }))
-}
-
-/// A number with four significant digits.
-fn number(value: f64) -> String {
-    let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    if !(-4..9).contains(&size) {
-        return format!("{value:.3e}");
-    }
-    let text = format!("{value:.*}", (3 - size).max(0) as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
 }

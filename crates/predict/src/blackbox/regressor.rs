@@ -202,7 +202,7 @@ fn geometric(share: f64, bag: f64, process: f64) -> f64 {
 /// A Gaussian process, tuned on some rows and conditioned on all. Tuning costs the cube of the
 /// number of its rows in each of about fifty steps, conditioning the cube of all rows once. A few
 /// hundred rows say as much about lengths and variances as all do.
-fn process(
+pub(super) fn process(
     x: &Array2<f64>,
     y: &Array1<f64>,
     tuned_on: usize,

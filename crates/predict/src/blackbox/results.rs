@@ -6,13 +6,16 @@
 //! half a line, which is cut off when the file is opened again. Each line carries a key of
 //! everything that decides it: the first line and the point.
 
+use super::designs::Designs;
 use super::point::Point;
 use super::simulated_drive::{MeasureSettings, Performance};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::{DeviceConfig, document};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
 use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,13 +51,20 @@ pub enum ResultsSource {
     },
 }
 
+/// What one line of a file of results is of: a [`Point`], or a design at a depth. It is written as
+/// a word.
+pub trait Place: Copy + Ord + Debug + Display + Serialize + DeserializeOwned + Send + Sync {}
+
+impl<P: Copy + Ord + Debug + Display + Serialize + DeserializeOwned + Send + Sync> Place for P {}
+
 /// A point and what was measured there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PointResult {
+#[serde(bound = "P: Place")]
+pub struct PointResult<P = Point> {
     /// A digest of everything that decides the result ([`ResultsSource::key`]).
     pub key: String,
     /// The point.
-    pub point: Point,
+    pub point: P,
     /// What was measured.
     #[serde(flatten)]
     pub performance: Performance,
@@ -62,11 +72,11 @@ pub struct PointResult {
 
 /// The results of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Results {
+pub struct Results<P = Point> {
     /// What they are of, and how they were measured.
     pub source: ResultsSource,
     /// The results, in the order of the file.
-    pub rows: Vec<PointResult>,
+    pub rows: Vec<PointResult<P>>,
 }
 
 /// Why results cannot be read or kept.
@@ -130,7 +140,25 @@ impl ResultsSource {
         settings: MeasureSettings,
         points: &[Point],
     ) -> Self {
-        let names: Vec<String> = points.iter().map(Point::to_string).collect();
+        Self::of(config, simulator, settings, points.iter().map(ToString::to_string).collect())
+    }
+
+    /// Results of designs on a simulated drive.
+    pub fn designs(
+        config: &DeviceConfig,
+        simulator: String,
+        settings: MeasureSettings,
+        designs: &Designs,
+    ) -> Self {
+        Self::of(config, simulator, settings, designs.words())
+    }
+
+    fn of(
+        config: &DeviceConfig,
+        simulator: String,
+        settings: MeasureSettings,
+        names: Vec<String>,
+    ) -> Self {
         Self::Simulated {
             version: Version,
             device: config.name.clone(),
@@ -165,7 +193,7 @@ impl ResultsSource {
     }
 
     /// The key of the result at a point.
-    pub fn key(&self, point: &Point) -> String {
+    pub fn key(&self, point: &impl Place) -> String {
         let own = serde_json::to_string(self).expect("a source is plain data");
         digest(&[&own, &point.to_string()])[..32].to_owned()
     }
@@ -212,16 +240,21 @@ pub(crate) fn digest(texts: &[&str]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-impl Results {
+impl<P: Place> Results<P> {
     /// Results at points.
-    pub fn new(source: ResultsSource, points: &[(Point, Performance)]) -> Self {
-        let row = |&(point, performance): &(Point, Performance)| PointResult {
+    pub fn new(source: ResultsSource, points: &[(P, Performance)]) -> Self {
+        let row = |&(point, performance): &(P, Performance)| PointResult {
             key: source.key(&point),
             point,
             performance,
         };
         let rows = points.iter().map(row).collect();
         Self { source, rows }
+    }
+
+    /// What the results are of, and how many there are.
+    pub(super) fn into_source(self) -> (ResultsSource, usize) {
+        (self.source, self.rows.len())
     }
 
     /// The results as the lines of a file.
@@ -259,7 +292,7 @@ fn line(value: &impl Serialize) -> String {
 }
 
 /// The results in the whole lines of a text.
-fn parse(path: &Path, text: &str) -> Result<Results, ResultsError> {
+fn parse<P: Place>(path: &Path, text: &str) -> Result<Results<P>, ResultsError> {
     let whole = text.rfind('\n').map_or(0, |at| at + 1);
     let wrong = |number: usize, problem: String| ResultsError::Line {
         path: path.to_path_buf(),
@@ -274,7 +307,7 @@ fn parse(path: &Path, text: &str) -> Result<Results, ResultsError> {
         .map_err(|error| wrong(0, format!("it does not say what was measured: {error}")))?;
     let (mut rows, mut seen) = (Vec::new(), BTreeMap::new());
     for (number, text) in lines {
-        let row: PointResult = serde_json::from_str(text)
+        let row: PointResult<P> = serde_json::from_str(text)
             .map_err(|error| wrong(number, format!("no measured point: {error}")))?;
         let Performance { latency_ns, iops, bandwidth_bps, offered_iops, .. } = row.performance;
         let figures = [latency_ns, iops, bandwidth_bps, offered_iops.unwrap_or(1.0)];
@@ -295,13 +328,13 @@ fn parse(path: &Path, text: &str) -> Result<Results, ResultsError> {
 
 /// A file of results that is being written.
 #[derive(Debug)]
-pub struct ResultsFile {
+pub struct ResultsFile<P = Point> {
     path: PathBuf,
     file: LineFile,
-    results: Results,
+    results: Results<P>,
 }
 
-impl ResultsFile {
+impl<P: Place> ResultsFile<P> {
     /// Begins a file, or opens one that was begun with the same settings.
     ///
     /// # Errors
@@ -325,7 +358,7 @@ impl ResultsFile {
     }
 
     /// The results in the file.
-    pub const fn results(&self) -> &Results {
+    pub const fn results(&self) -> &Results<P> {
         &self.results
     }
 
@@ -333,7 +366,7 @@ impl ResultsFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn append(&mut self, points: &[(Point, Performance)]) -> Result<(), ResultsError> {
+    pub fn append(&mut self, points: &[(P, Performance)]) -> Result<(), ResultsError> {
         let rows = Results::new(self.results.source.clone(), points).rows;
         let text: String = rows.iter().map(line).collect();
         self.file
@@ -348,8 +381,8 @@ impl ResultsFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn sort(mut self, order: &[Point]) -> Result<Results, ResultsError> {
-        let place: BTreeMap<&Point, usize> =
+    pub fn sort(mut self, order: &[P]) -> Result<Results<P>, ResultsError> {
+        let place: BTreeMap<&P, usize> =
             order.iter().enumerate().map(|(at, point)| (point, at)).collect();
         self.results
             .rows
@@ -382,7 +415,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.jsonl");
         let (a, b) = (point("w100-q1-W4k.r0"), point("w0-q1-R4k.r0"));
-        let mut store = ResultsFile::open(&path, source(0)).unwrap();
+        let mut store: ResultsFile = ResultsFile::open(&path, source(0)).unwrap();
         store.append(&[(a, measured(5.5))]).unwrap();
         store.append(&[(b, measured(6.25))]).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
@@ -409,7 +442,7 @@ mod tests {
         let path = directory.path().join("a.jsonl");
         let one = [(point("w100-q1-W4k.r0"), measured(1.0))];
         ResultsFile::open(&path, source(0)).unwrap().append(&one).unwrap();
-        let error = ResultsFile::open(&path, source(7)).unwrap_err().to_string();
+        let error = ResultsFile::<Point>::open(&path, source(7)).unwrap_err().to_string();
         assert!(error.contains("another settings.seed (0 there, 7 here)"), "{error}");
         let text = std::fs::read_to_string(&path).unwrap();
         for (from, to, problem) in [
@@ -420,7 +453,7 @@ mod tests {
         ] {
             assert!(text.contains(from), "{text}");
             std::fs::write(&path, text.replace(from, to)).unwrap();
-            let error = Results::read(&path).unwrap_err().to_string();
+            let error = Results::<Point>::read(&path).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
         }
     }

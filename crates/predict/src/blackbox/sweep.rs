@@ -7,8 +7,9 @@
 //! begun with. So the finished file is the same for any number of threads and interruptions.
 
 use super::point::{Load, Point};
-use super::results::{Results, ResultsError, ResultsFile};
-use super::simulated_drive::{MeasureError, SimulatedDrive};
+use super::regressor::FitError;
+use super::results::{Place, Results, ResultsError, ResultsFile};
+use super::simulated_drive::{MeasureError, Performance, SimulatedDrive};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -24,6 +25,9 @@ pub enum SweepError {
     /// A result could not be written.
     #[error("{0}")]
     Keep(#[from] ResultsError),
+    /// What was measured says nothing of what to measure next.
+    #[error(transparent)]
+    Choose(#[from] FitError),
 }
 
 /// The points, grouped into families; families and points are in the order of `points`.
@@ -53,28 +57,43 @@ pub fn sweep(
     file: ResultsFile,
     tell: &(dyn Fn(usize) + Sync),
 ) -> Result<Results, SweepError> {
-    let known: BTreeSet<Point> = file.results().rows.iter().map(|row| row.point).collect();
-    let is_open = |family: &Vec<Point>| family.iter().any(|point| !known.contains(point));
-    let mut open: Vec<Vec<Point>> = families(points).into_iter().filter(is_open).collect();
+    let file = Mutex::new(file);
+    measure(families(points), &file, drive.settings.seed, tell, &|family| drive.family(family))?;
+    Ok(file.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
+}
+
+/// What measures a group of points, in their order.
+type Measure<'a, P> = &'a (dyn Fn(&[P]) -> Result<Vec<Performance>, MeasureError> + Sync);
+
+/// Measures the groups of which the file does not hold all.
+pub(super) fn measure<P: Place>(
+    groups: Vec<Vec<P>>,
+    file: &Mutex<ResultsFile<P>>,
+    seed: u64,
+    tell: &(dyn Fn(usize) + Sync),
+    measure: Measure<'_, P>,
+) -> Result<(), SweepError> {
+    let keep = || file.lock().unwrap_or_else(PoisonError::into_inner);
+    let known: BTreeSet<P> = keep().results().rows.iter().map(|row| row.point).collect();
+    let is_open = |group: &Vec<P>| group.iter().any(|point| !known.contains(point));
+    let mut open: Vec<Vec<P>> = groups.into_iter().filter(is_open).collect();
     // In random order: what an interrupted sweep leaves is a random part of the grid, which a model
     // can be fitted to.
-    let mut rng = Pcg64::seed_from_u64(drive.settings.seed);
+    let mut rng = Pcg64::seed_from_u64(seed);
     for last in (1..open.len()).rev() {
         open.swap(last, rng.random_range(0..=last));
     }
-    let file = Mutex::new(file);
-    // The longest families take a hundred times as long as the shortest: small shares keep all
+    // The longest groups take a hundred times as long as the shortest: small shares keep all
     // threads at work.
-    open.par_iter().with_max_len(1).try_for_each(|family| -> Result<(), SweepError> {
-        let measured = drive.family(family)?;
-        let new: Vec<_> = (family.iter().copied().zip(measured))
+    open.par_iter().with_max_len(1).try_for_each(|group| -> Result<(), SweepError> {
+        let measured = measure(group)?;
+        let new: Vec<_> = (group.iter().copied().zip(measured))
             .filter(|(point, _)| !known.contains(point))
             .collect();
-        file.lock().unwrap_or_else(PoisonError::into_inner).append(&new)?;
+        keep().append(&new)?;
         tell(new.len());
         Ok(())
-    })?;
-    Ok(file.into_inner().unwrap_or_else(PoisonError::into_inner).sort(points)?)
+    })
 }
 
 #[cfg(test)]

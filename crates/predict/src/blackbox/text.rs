@@ -1,8 +1,11 @@
 //! Models and reports as text for people.
 
+use super::estimate::{Estimate, Interval};
 use super::fit::{FitReport, KindError};
-use super::model::{BlackBoxModel, Estimate, Interval, Prediction, Target, WindowErrors};
+use super::model::{BlackBoxModel, Prediction, Target, WindowErrors};
+use super::shape_model::ShapeReport;
 use super::windows::{LeftOut, Restored, WindowCheck, WindowsReport};
+use ssdtune_learn::metrics::ErrorReport;
 use ssdtune_report::{Table, Text};
 
 impl FitReport {
@@ -41,6 +44,9 @@ impl FitReport {
                 error.mre, error.r2, error.count
             ));
         }
+        if let Some(shapes) = &self.windows {
+            text.text(shapes.text());
+        }
         if self.shares_draws {
             text.line(
                 "the points tested on share their random draws with those learned from, so errors \
@@ -61,6 +67,23 @@ impl FitReport {
         let shares: Vec<String> = shares.collect();
         text.line(format_args!("what latency depends on: {}", shares.join(", ")));
         text
+    }
+}
+
+impl ShapeReport {
+    fn text(&self) -> Text {
+        let error = |(depth, error): (&u32, &ErrorReport)| {
+            format!("{:.3} at depth {depth} ({} workloads)", error.mre, error.count)
+        };
+        let errors: Vec<String> = self.errors.iter().map(error).collect();
+        Text::from(format!(
+            "latency of windows: learned from {} measurements of random workloads in {:.1} s, \
+             {:.0} us a prediction; MRE on others of the kind {}",
+            self.trained_on,
+            self.fit_seconds,
+            self.predict_ns / 1e3,
+            errors.join(", ")
+        ))
     }
 }
 
@@ -92,6 +115,12 @@ impl WindowsReport {
             self.tree.relative_p50,
             self.outside_training
         ));
+        if let Some(points) = &self.points {
+            text.line(format_args!(
+                "the stronger model is that of windows; that of points: MRE {:.3} (median {:.3})",
+                points.mre, points.relative_p50
+            ));
+        }
         match (self.inside_intervals, &self.calibrated) {
             (_, Some(errors)) => text.text(errors.text(self.left_out.as_ref())),
             (Some(inside), None) => text.line(format_args!(

@@ -12,100 +12,18 @@
 mod errors;
 mod restored;
 
+pub use super::window::{Seen, WINDOW_REQUESTS, Window};
 pub use errors::{LeftOut, TooFewTraces};
 pub use restored::{Restored, Windows, check_restored};
 
-use super::features::Characteristics;
-use super::model::{BlackBoxModel, WindowErrors};
-use super::simulated_drive::{MeasureError, Performance, SimulatedDrive};
+use super::model::{BlackBoxModel, Target, WindowErrors};
+use super::simulated_drive::{MeasureError, SimulatedDrive};
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_experiment::sampled::SampledError;
 use ssdtune_learn::metrics::{ErrorReport, MetricsError};
-use ssdtune_model::{Nanos, Sectors};
-use ssdtune_trace::{Op, Request, Source, TenantId, TraceError};
-
-/// How many requests a window has unless told otherwise.
-pub const WINDOW_REQUESTS: usize = 3_000;
-
-/// A window of a trace.
-#[derive(Clone, Debug)]
-pub struct Window {
-    /// Name of the trace.
-    pub trace: String,
-    /// Number of the window in the trace, from 1.
-    pub number: usize,
-    /// The reads and writes of the window, in order of time.
-    pub requests: Vec<Request>,
-}
 
 impl Window {
-    /// Cuts the reads and writes of a trace into windows of `length` requests, at least 3, and
-    /// hands out each when it is whole. Requests that fill no window at the end are left out.
-    /// Returns how many windows there are.
-    ///
-    /// # Errors
-    /// The trace cannot be read.
-    pub fn cut(
-        trace: &str,
-        source: &mut dyn Source,
-        length: usize,
-        take: &mut dyn FnMut(Self),
-    ) -> Result<usize, TraceError> {
-        let (mut batch, mut requests, mut number) = (Vec::new(), Vec::new(), 0);
-        while source.fill(&mut batch)? > 0 {
-            for request in batch.drain(..).filter(|request: &Request| {
-                matches!(request.op, Op::Read | Op::Write) && request.sectors > 0
-            }) {
-                requests.push(Request { tenant: TenantId(0), ..request });
-                if requests.len() == length.max(3) {
-                    number += 1;
-                    let requests = std::mem::take(&mut requests);
-                    take(Self { trace: trace.to_owned(), number, requests });
-                }
-            }
-        }
-        Ok(number)
-    }
-
-    /// At most `count` of the windows, at equal distances.
-    pub fn thin_out(windows: Vec<Self>, count: usize) -> Vec<Self> {
-        let step = windows.len().div_ceil(count.max(1)).max(1);
-        windows.into_iter().step_by(step).collect()
-    }
-
-    /// The characteristics of the window: with `depth` requests outstanding, or at its own rate if
-    /// no depth is given. `None` if all requests come at one time, which is no rate.
-    pub fn characteristics(&self, depth: Option<u32>) -> Option<Characteristics> {
-        let requests = &self.requests;
-        match depth {
-            Some(depth) => Some(Characteristics::of_requests(requests, f64::from(depth), None)),
-            None => {
-                let (first, last) = (requests.first()?.at.0, requests.last()?.at.0);
-                let seconds = (last > first).then(|| (last - first) as f64 / 1e9)?;
-                let rate = (requests.len() - 1) as f64 / seconds;
-                Some(Characteristics::of_requests(requests, 0.0, Some(rate)))
-            }
-        }
-    }
-
-    /// What the simulator measures of the window.
-    fn measure(
-        &self,
-        drive: &SimulatedDrive,
-        depth: Option<u32>,
-    ) -> Result<Performance, MeasureError> {
-        let begin = self.requests.first().map_or(Nanos::ZERO, |request| request.at);
-        drive.replay(depth, self.requests.len() as u64 / 3, |space: Sectors| {
-            let fold = move |request: &Request| {
-                let room = space.0.saturating_sub(u64::from(request.sectors)).max(1);
-                let lba = Sectors(request.lba.0 % room);
-                Request { at: request.at - begin, lba, ..*request }
-            };
-            self.requests.iter().map(fold).collect()
-        })
-    }
-
     /// Compares a model with the simulator on the window; `None` if the window has no rate.
     fn check(
         &self,
@@ -113,27 +31,30 @@ impl Window {
         drive: &SimulatedDrive,
         depth: Option<u32>,
     ) -> Result<Option<WindowCheck>, MeasureError> {
-        let Some(workload) = self.characteristics(depth) else { return Ok(None) };
+        let Some(seen) = self.seen(depth) else { return Ok(None) };
         let measured = self.measure(drive, depth)?;
-        Ok(Some(self.beside(model, (&workload, depth), measured.latency_ns, None)))
+        Ok(Some(self.beside(model, (&seen, depth), measured.latency_ns, None)))
     }
 
     /// What a model says beside the latency that was measured.
     fn beside(
         &self,
         model: &BlackBoxModel,
-        (workload, depth): (&Characteristics, Option<u32>),
+        (seen, depth): (&Seen, Option<u32>),
         latency_ns: f64,
         restored: Option<Restored>,
     ) -> WindowCheck {
-        let predicted = model.predict_window(workload);
+        let predicted = model.predict_window(seen);
         let (strong, tree) = (predicted.strong[0], predicted.tree[0]);
+        let is_of_shape = model.shapes.is_some() && seen.shape.is_some();
+        let points_ns = is_of_shape.then(|| model.value(Target::Latency, &seen.workload));
         WindowCheck {
             trace: self.trace.clone(),
             window: self.number,
             depth,
             latency_ns,
             strong_ns: strong.value,
+            points_ns,
             tree_ns: tree.value,
             inside_interval: strong.interval.map(|interval| interval.holds(latency_ns)),
             warnings: predicted.warnings.len(),
@@ -153,8 +74,12 @@ pub struct WindowCheck {
     pub depth: Option<u32>,
     /// Mean latency measured, in nanoseconds.
     pub latency_ns: f64,
-    /// Mean latency predicted by the stronger regressor, in nanoseconds.
+    /// Mean latency predicted by the stronger regressor, or by the model of windows if there is
+    /// one, in nanoseconds.
     pub strong_ns: f64,
+    /// What the stronger regressor of points predicts where a model of windows stands in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points_ns: Option<f64>,
     /// Mean latency predicted by the tree, in nanoseconds.
     pub tree_ns: f64,
     /// Whether the measured latency is within the interval of the stronger regressor; `None` if the
@@ -174,6 +99,10 @@ pub struct WindowsReport {
     pub windows: usize,
     /// Errors of the latencies that the stronger regressor predicts.
     pub stronger: ErrorReport,
+    /// Errors of what the stronger regressor of points predicts, where a model of windows stands
+    /// in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<ErrorReport>,
     /// Errors of the latencies that the tree predicts.
     pub tree: ErrorReport,
     /// The share of windows whose latency is within the interval, 0 to 1; `None` if the model has
@@ -249,6 +178,10 @@ impl WindowsReport {
         Ok(Self {
             windows: lines.len(),
             stronger: errors(|line| line.strong_ns)?,
+            points: match lines.iter().all(|line| line.points_ns.is_some()) {
+                true => Some(errors(|line| line.points_ns.unwrap_or(f64::NAN))?),
+                false => None,
+            },
             tree: errors(|line| line.tree_ns)?,
             inside_intervals: known.then_some(inside as f64 / lines.len() as f64),
             outside_training: lines.iter().filter(|line| line.warnings > 0).count(),
@@ -256,65 +189,5 @@ impl WindowsReport {
             left_out: None,
             lines,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn trace(count: u64) -> Vec<Request> {
-        let op = |n: u64| if n.is_multiple_of(4) { Op::Flush } else { Op::Read };
-        let request = |n: u64| Request {
-            at: Nanos(1_000 * n),
-            lba: Sectors(8 * n),
-            sectors: 8,
-            tenant: TenantId(3),
-            op: op(n),
-        };
-        (0..count).map(request).collect()
-    }
-
-    struct InMemory(Vec<Request>);
-
-    impl Source for InMemory {
-        fn fill(&mut self, out: &mut Vec<Request>) -> Result<usize, TraceError> {
-            let some = self.0.len().min(7);
-            out.extend(self.0.drain(..some));
-            Ok(some)
-        }
-    }
-
-    fn cut(requests: Vec<Request>, length: usize) -> Vec<Window> {
-        let mut windows = Vec::new();
-        let take = &mut |window| windows.push(window);
-        let count = Window::cut("a", &mut InMemory(requests), length, take).unwrap();
-        assert_eq!(count, windows.len());
-        windows
-    }
-
-    #[test]
-    fn windows_are_full_and_hold_reads_and_writes() {
-        // 75 of 100 requests are reads: 7 windows of 10.
-        let windows = cut(trace(100), 10);
-        assert_eq!(windows.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
-        let all = || windows.iter().flat_map(|window| &window.requests);
-        assert_eq!(all().count(), 70);
-        assert!(all().all(|request| request.op == Op::Read && request.tenant == TenantId(0)));
-        let some = Window::thin_out(windows, 3);
-        assert_eq!(some.iter().map(|one| one.number).collect::<Vec<_>>(), [1, 4, 7]);
-    }
-
-    #[test]
-    fn a_window_has_its_own_rate_or_the_depth_given() {
-        let requests = trace(13)[1..].to_vec();
-        // Reads at 1, 2, 3, 5, 6, 7, 9, 10, 11 us: 8 intervals in 10 us.
-        let window = cut(requests, 9).remove(0);
-        let open = window.characteristics(None).unwrap();
-        assert!((open.offered_iops.unwrap() - 800_000.0).abs() < 1e-3);
-        assert_eq!(window.characteristics(Some(7)).unwrap().extended.q_dep, 7.0);
-        let mut still = window;
-        still.requests.iter_mut().for_each(|request| request.at = Nanos(5));
-        assert_eq!(still.characteristics(None), None);
     }
 }

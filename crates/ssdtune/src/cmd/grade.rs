@@ -8,7 +8,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::DefaultSpace;
-use ssdtune_tune::search::{AxisDescription, GradeAnswer, Objective};
+use ssdtune_tune::search::{AxisDescription, GradeAnswer, Objective, first_and_more};
 use ssdtune_tune::workload::outside_tested_range;
 use std::io::BufRead as _;
 
@@ -98,10 +98,5 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         // The optimiser waits for the answer.
         context.flush()?;
     }
-    match wrong.as_slice() {
-        [] => Ok(()),
-        [one] => Err(Failure::input(anyhow!("{one}"))),
-        [first, _] => Err(Failure::input(anyhow!("{first} (and one more line)"))),
-        [first, ..] => Err(Failure::input(anyhow!("{first} (and {} more lines)", wrong.len() - 1))),
-    }
+    first_and_more(&wrong).map_or(Ok(()), |wrong| Err(Failure::input(anyhow!(wrong))))
 }

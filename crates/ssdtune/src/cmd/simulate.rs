@@ -18,7 +18,6 @@ use crate::outputs::{OutFile, OutPlace};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
 use crate::read_args::{FitArg, StrictArg};
-use anyhow::anyhow;
 use plan::PlannedRun;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -29,7 +28,7 @@ use ssdtune_experiment::{
     Recorder, RecorderOptions, RunOptions, comparison, fairness, summary,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision, decisions_line};
-use ssdtune_model::Nanos;
+use ssdtune_model::{Nanos, given};
 use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
 use ssdtune_sim::{Ending, Replay, Report, Slowdown};
@@ -145,8 +144,8 @@ pub(crate) struct Args {
     series: Option<OutPlace>,
 
     /// Length of the intervals of --series, in milliseconds of simulated time.
-    #[arg(long, value_name = "MS", default_value_t = 100.0)]
-    interval: f64,
+    #[arg(long, value_name = "MS", default_value = "100", value_parser = given::milliseconds)]
+    interval: Nanos,
 
     /// Add the time that the drive's firmware takes, as predicted by a model that `predict-perf ftl
     /// fit` made.
@@ -210,7 +209,7 @@ struct RunResult {
 
 /// Simulates and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let record = recorder_options(args)?;
+    let record = recorder_options(args);
     let firmware = args.ftl_time.as_deref().map(FirmwareModel::read).transpose();
     let firmware = firmware.map_err(Failure::input)?;
     let cells = plan::runs(args, context)?;
@@ -266,14 +265,9 @@ fn sampled(args: &Args, cells: Vec<PlannedRun>, context: &Context) -> Outcome {
     context.show(&document, document.text())
 }
 
-fn recorder_options(args: &Args) -> Outcome<RecorderOptions> {
-    let ms = args.interval;
-    if !(ms.is_finite() && (0.001..=1e9).contains(&ms)) {
-        return Err(Failure::usage(anyhow!("--interval {ms}: must be 0.001 to 1000000000 ms")));
-    }
-    let interval = Nanos((ms * 1e6).round() as u64);
-    let series = args.series.as_deref().map(|path| (path.to_path_buf(), interval));
-    Ok(RecorderOptions { log: args.log.as_deref().map(Path::to_path_buf), series })
+fn recorder_options(args: &Args) -> RecorderOptions {
+    let series = args.series.as_deref().map(|path| (path.to_path_buf(), args.interval));
+    RecorderOptions { log: args.log.as_deref().map(Path::to_path_buf), series }
 }
 
 /// Enters what the cells read, the traces that MQSim's files name included, and what they write.

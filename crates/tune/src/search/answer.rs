@@ -111,6 +111,17 @@ impl Objective<'_> {
     }
 }
 
+/// The first of the reasons why lines are no points, and how many more there are; `None` if there
+/// are none.
+pub fn first_and_more(wrong: &[String]) -> Option<String> {
+    let first = wrong.first()?;
+    Some(match wrong.len() - 1 {
+        0 => first.clone(),
+        1 => format!("{first} (and one more line)"),
+        more => format!("{first} (and {more} more lines)"),
+    })
+}
+
 /// The axes and values of a line, as text.
 fn values(line: &str) -> Result<BTreeMap<String, String>, String> {
     let values: BTreeMap<String, serde_json::Value> = serde_json::from_str(line)

@@ -1,7 +1,8 @@
 //! What a fitted model is worth on points that it has not learned from.
 
+use super::super::estimate::Estimate;
 use super::super::features::Characteristics;
-use super::super::model::{BlackBoxModel, Estimate, Prediction};
+use super::super::model::{BlackBoxModel, Prediction};
 use super::super::regressor::FitError;
 use super::Measured;
 use serde::Serialize;

@@ -109,9 +109,10 @@ mod tests {
         let line = |trace: usize, window: usize| WindowCheck {
             trace: format!("t{trace:02}"),
             window,
-            depth: Some(if window % 2 == 0 { 1 } else { 16 }),
+            depth: Some(if window.is_multiple_of(2) { 1 } else { 16 }),
             latency_ns: 1_000.0 * (1.0 + trace as f64 / 10.0),
             strong_ns: 1_000.0,
+            points_ns: None,
             tree_ns: 1_000.0 * (1.0 + trace as f64 / 10.0),
             inside_interval: None,
             warnings: 0,

@@ -14,6 +14,7 @@ mod tests;
 
 use super::{CheckError, Window, WindowCheck};
 use crate::blackbox::model::BlackBoxModel;
+use crate::blackbox::shape::Shape;
 use crate::blackbox::simulated_drive::{MeasureError, SimulatedDrive};
 use serde::Serialize;
 use ssdtune_experiment::livepoints::{self, LivePoints, LivePointsError, SampleOptions, TAIL};
@@ -22,7 +23,7 @@ use ssdtune_experiment::sampled::{
 };
 use ssdtune_experiment::{AddressFit, Experiment, Origin, Preparation, RequestSource, Start};
 use ssdtune_sim::Replay;
-use ssdtune_trace::Op;
+use ssdtune_trace::{Op, Request};
 use std::sync::Arc;
 
 /// Which windows of a trace are checked.
@@ -137,8 +138,12 @@ pub fn check_restored(
             collects: run.collects(),
             is_late: run.is_late_since_arrival(),
         };
-        let workload = measured.characteristics(depth)?;
-        Some(measured.beside(model, (&workload, depth), latency_ns, Some(restored)))
+        let mut seen = measured.seen(depth)?;
+        // What warms the caches up says what was used before.
+        let all = Window::moving(&kept.requests[..kept.requests.len() - TAIL as usize]);
+        let before = all.len() - measured.requests.len();
+        seen.shape = depth.map(|depth| Shape::of(&all, before, depth));
+        Some(measured.beside(model, (&seen, depth), latency_ns, Some(restored)))
     };
     let mut lines = Vec::new();
     for &depth in depths {
@@ -152,9 +157,13 @@ impl Window {
     /// The measured reads and writes of a window that live-points keep.
     fn measured(trace: &str, at: usize, window: &livepoints::Window) -> Self {
         let end = window.requests.len() - TAIL as usize;
-        let measured = window.requests[window.warm_up as usize..end].iter();
-        let moving = measured.filter(|one| matches!(one.op, Op::Read | Op::Write)).copied();
-        Self { trace: trace.to_owned(), number: at + 1, requests: moving.collect() }
+        let requests = Self::moving(&window.requests[window.warm_up as usize..end]);
+        Self { trace: trace.to_owned(), number: at + 1, requests }
+    }
+
+    /// The reads and writes of some requests.
+    fn moving(requests: &[Request]) -> Vec<Request> {
+        requests.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)).copied().collect()
     }
 }
 

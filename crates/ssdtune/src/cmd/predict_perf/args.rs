@@ -29,11 +29,9 @@ pub(super) struct GridArgs {
 impl GridArgs {
     /// The points that the arguments name.
     pub(super) fn points(&self, context: &Context) -> Outcome<Vec<Point>> {
-        let points = match self.grid.as_str() {
-            "closed" => grid::closed(),
-            "open" => grid::open(),
-            file => grid::parse(file, &read_text(Path::new(file))?).map_err(Failure::input)?,
-        };
+        let file = &self.grid;
+        let read = || grid::parse(file, &read_text(Path::new(file))?).map_err(Failure::input);
+        let points = grid::named(file).map_or_else(read, Ok)?;
         Ok(match self.sample {
             Some(count) => grid::sample(&points, count as usize, context.seed().unwrap_or(0)),
             None => points,

@@ -5,8 +5,9 @@ use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::{command_line, simulator};
-use ssdtune_predict::blackbox::{FitOptions, Results, fit_and_test};
-use std::path::PathBuf;
+use anyhow::anyhow;
+use ssdtune_predict::blackbox::{FitError, FitOptions, Results, fit_and_test};
+use std::path::{Path, PathBuf};
 
 /// Arguments of `predict-perf fit`.
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,11 @@ pub(crate) struct Args {
     /// intervals and half test: points of one sweep share their draws, so errors look small there.
     #[arg(long, value_name = "FILE")]
     test: Option<PathBuf>,
+
+    /// Results of `predict-perf sweep --workloads` of the drive: learn from them what windows of
+    /// traces take, for `predict --trace` and `check`.
+    #[arg(long, value_name = "FILE")]
+    workloads: Option<PathBuf>,
 
     /// Folds of the cross-validation that chooses and that finds the intervals.
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -46,8 +52,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         command: command_line(),
     };
     let fitted = context.pool()?.install(|| fit_and_test(&results, tests.as_ref(), &options));
-    let (model, report) = fitted
-        .map_err(|error| Failure::input(anyhow::anyhow!("{}: {error}", args.results.display())))?;
+    let wrong =
+        |path: &Path, error: FitError| Failure::input(anyhow!("{}: {error}", path.display()));
+    let (mut model, mut report) = fitted.map_err(|error| wrong(&args.results, error))?;
+    if let Some(path) = &args.workloads {
+        let results = Results::read(path).map_err(results_failure)?;
+        let learned = context.pool()?.install(|| model.learn_windows(&results, options.seed));
+        report.windows = Some(learned.map_err(|error| wrong(path, error))?);
+    }
     if let Some(path) = &args.out {
         outputs::write(path, model.to_json())?;
     }

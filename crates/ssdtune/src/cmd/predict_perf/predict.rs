@@ -64,8 +64,8 @@ fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -
     model.check_depth(args.depth).map_err(Failure::usage)?;
     let mut predictions = Vec::new();
     args.window.windows(path, context, |window| {
-        let workload = window.characteristics(args.depth);
-        predictions.extend(workload.map(|one| model.predict_window(&one)));
+        let seen = window.seen(args.depth);
+        predictions.extend(seen.map(|one| model.predict_window(&one)));
     })?;
     if predictions.is_empty() {
         return Err(Failure::input(anyhow!("{}: there is no window to predict", path.display())));

@@ -1,4 +1,5 @@
-//! `predict-perf sweep`: measures a simulated drive at every point of a grid.
+//! `predict-perf sweep`: measures a simulated drive at every point of a grid, or with random
+//! workloads.
 
 use super::args::{GridArgs, MeasureArgs, measure_failure, results_failure};
 use crate::context::{Context, Level};
@@ -8,8 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
-use serde::Serialize;
-use ssdtune_predict::blackbox::{ResultsFile, ResultsSource, SimulatedDrive, SweepError, sweep};
+use ssdtune_predict::blackbox::{Designs, SimulatedDrive, SweepError, SweepPlan};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Arguments of `predict-perf sweep`.
@@ -26,6 +26,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     grid: GridArgs,
 
+    /// Measure N random workloads instead of a grid, each as long as a window of a trace.
+    /// `predict-perf fit --workloads` learns from them what windows take. Three in five are chosen
+    /// by what is least known.
+    #[arg(long, value_name = "N", conflicts_with_all = ["grid", "sample"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(50..=100_000))]
+    workloads: Option<u32>,
+
+    /// Requests outstanding: each workload is measured with each of these numbers.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,4,16")]
+    #[arg(requires = "workloads", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    depth: Vec<u32>,
+
     #[command(flatten)]
     measure: MeasureArgs,
 
@@ -35,49 +47,38 @@ pub(crate) struct Args {
     out: GrowingFile,
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Document<'a> {
-    source: &'a ResultsSource,
-    points: usize,
-    known_before: usize,
-    file: String,
-}
-
 /// Measures the points that the file does not hold.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = device::load_checked(&args.device, &args.overrides, context)?;
-    let points = args.grid.points(context)?;
-    let settings = args.measure.settings(context)?;
-    let source = ResultsSource::simulated(&config, simulator(), settings.clone(), &points);
-    let store = ResultsFile::open(&args.out, source).map_err(results_failure)?;
-    let known_before = store.results().rows.len();
-    if known_before > 0 {
-        context.note(format_args!("{known_before} of {} points are known", points.len()));
+    let plan = match args.workloads {
+        Some(count) => SweepPlan::Designs(Designs { count, depths: args.depth.clone() }),
+        None => SweepPlan::Points(args.grid.points(context)?),
+    };
+    let (settings, count) = (args.measure.settings(context)?, plan.measurements());
+    let source = plan.source(&config, simulator(), settings.clone());
+    let sweep = plan.open(&args.out, source).map_err(results_failure)?;
+    let known = sweep.known;
+    if known > 0 {
+        context.note(format_args!("{known} of {count} points are known"));
     }
     let deferred = Deferred::new();
     let drive = SimulatedDrive { config: &config, settings, stop: deferred.flag() };
     let progress = Progress::new(1, context.level() > Level::Quiet);
-    let done = AtomicUsize::new(known_before);
+    let done = AtomicUsize::new(known);
     let tell = |more: usize| {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
-        progress.cell(0, done as f64 / points.len() as f64, 0);
+        progress.cell(0, done as f64 / count as f64, 0);
     };
-    let outcome = context.pool()?.install(|| sweep(&drive, &points, store, &tell));
+    let outcome = context.pool()?.install(|| sweep.run(&drive, &tell));
     progress.finish();
-    let file = args.out.display();
-    let results = outcome.map_err(|error| match error {
+    let swept = outcome.map_err(|error| match error {
         SweepError::Measure(error) => measure_failure(error),
-        SweepError::Keep(error) => Failure::Work(error.into()),
+        error => Failure::Work(error.into()),
     });
-    if let Err(Failure::Interrupted) = results {
+    if let Err(Failure::Interrupted) = swept {
+        let file = args.out.display();
         context.note(format_args!("what was measured is in {file}; the same command goes on"));
     }
-    let results = results?;
-    let points = results.rows.len();
-    if context.json() {
-        let (source, file) = (&results.source, file.to_string());
-        return context.document(&Document { source, points, known_before, file });
-    }
-    context.line(format_args!("{points} points of {} in {file}", results.source.device()))
+    let swept = swept?;
+    context.show(&swept, swept.to_string())
 }

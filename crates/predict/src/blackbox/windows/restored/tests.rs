@@ -73,7 +73,7 @@ fn a_line_is_its_window_and_the_models_answer() {
                 number: at,
                 requests: all[first..first + 200].to_vec(),
             };
-            let predicted = model.predict(&own.characteristics(depth).unwrap());
+            let predicted = model.predict(&own.seen(depth).unwrap().workload);
             assert_eq!(line.strong_ns, predicted.strong[0].value);
             assert_eq!(line.tree_ns, predicted.tree[0].value);
         }
