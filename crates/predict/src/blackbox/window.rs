@@ -64,23 +64,26 @@ impl Window {
         windows.into_iter().step_by(step).collect()
     }
 
-    /// What a model sees of the window: with `depth` requests outstanding, or at its own rate if no
-    /// depth is given. `None` if all requests come at one time, which is no rate.
-    pub fn seen(&self, depth: Option<u32>) -> Option<Seen> {
+    /// What a model of points sees of the window: [`Window::seen`] without the shape.
+    pub(super) fn plain(&self, depth: Option<u32>) -> Option<Seen> {
         let requests = &self.requests;
-        match depth {
-            Some(depth) => Some(Seen {
-                workload: Characteristics::of_requests(requests, f64::from(depth), None),
-                shape: Some(Shape::of(requests, self.uncounted(), depth)),
-            }),
+        let workload = match depth {
+            Some(depth) => Characteristics::of_requests(requests, f64::from(depth), None),
             None => {
                 let (first, last) = (requests.first()?.at.0, requests.last()?.at.0);
                 let seconds = (last > first).then(|| (last - first) as f64 / 1e9)?;
                 let rate = (requests.len() - 1) as f64 / seconds;
-                let workload = Characteristics::of_requests(requests, 0.0, Some(rate));
-                Some(Seen { workload, shape: None })
+                Characteristics::of_requests(requests, 0.0, Some(rate))
             }
-        }
+        };
+        Some(Seen { workload, shape: None })
+    }
+
+    /// What a model sees of the window: with `depth` requests outstanding, or at its own rate if no
+    /// depth is given. `None` if all requests come at one time, which is no rate.
+    pub fn seen(&self, depth: Option<u32>) -> Option<Seen> {
+        let shape = depth.map(|depth| Shape::of(&self.requests, self.uncounted(), depth));
+        Some(Seen { shape, ..self.plain(depth)? })
     }
 
     /// How many requests at the beginning of the window are not counted.

@@ -138,11 +138,12 @@ pub fn check_restored(
             collects: run.collects(),
             is_late: run.is_late_since_arrival(),
         };
-        let mut seen = measured.seen(depth)?;
+        let mut seen = measured.plain(depth)?;
         // What warms the caches up says what was used before.
         let all = Window::moving(&kept.requests[..kept.requests.len() - TAIL as usize]);
         let before = all.len() - measured.requests.len();
-        seen.shape = depth.map(|depth| Shape::of(&all, before, depth));
+        let depths = depth.filter(|_| model.shapes.is_some());
+        seen.shape = depths.map(|depth| Shape::of(&all, before, depth));
         Some(measured.beside(model, (&seen, depth), latency_ns, Some(restored)))
     };
     let mut lines = Vec::new();
