@@ -309,13 +309,15 @@ fn windows_are_predicted_from_random_workloads() {
     let directory = tempfile::tempdir().unwrap();
     let [results, model, trace] =
         ["w.jsonl", "w.model.json", "trace.csv"].map(|name| directory.path().join(name));
-    let words = ["--workloads", "50", "--depth", "1,4"];
+    // A depth that is given twice counts once.
+    let words = ["--workloads", "50", "--depth", "4,1,4"];
     let swept = parse(&sweep(&results, &words).arg("--json").assert().success());
     assert_eq!((&swept["points"], &swept["known_before"]), (&100.into(), &0.into()));
     let again = parse(&sweep(&results, &words).arg("--json").assert().success());
     assert_eq!(again["known_before"], 100);
     sweep(&results, &["--workloads", "51"]).assert().code(2);
     sweep(&results, &["--workloads", "50", "--sample", "9"]).assert().code(2);
+    sweep(&results, &["--depth", "4"]).assert().code(2);
 
     let points = fitted().0.path().join("r.jsonl");
     let fit = |points: &Path, workloads: &Path| {

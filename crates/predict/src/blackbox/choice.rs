@@ -17,9 +17,9 @@ use super::sweep::{SweepError, measure};
 use super::window::Window;
 use std::sync::{Mutex, PoisonError};
 
-/// Of so many designs drawn one is measured.
+/// How many designs are drawn for each one that is chosen, so that there is something to choose.
 const OF: u32 = 4;
-/// Designs that are measured before a model can choose.
+/// The fewest designs that a model chooses by, and that it chooses at a time.
 const FIRST_MIN: u32 = 20;
 
 impl Designs {

@@ -78,6 +78,14 @@ pub struct Designs {
 }
 
 impl Designs {
+    /// This many designs at each of these depths, however often one is given.
+    pub fn new(count: u32, depths: &[u32]) -> Self {
+        let mut depths = depths.to_vec();
+        depths.sort_unstable();
+        depths.dedup();
+        Self { count, depths }
+    }
+
     /// How many measurements that makes.
     pub fn measurements(&self) -> usize {
         self.count as usize * self.depths.len()
@@ -266,7 +274,7 @@ mod tests {
         for wrong in ["", "17-q16", "d17", "d17-q0", "d-q1", "d1-q1x"] {
             assert!(wrong.parse::<DesignPoint>().is_err(), "{wrong}");
         }
-        let plan = Designs { count: 2, depths: vec![1, 16] };
+        let plan = Designs::new(2, &[16, 1, 16]);
         assert_eq!(plan.measurements(), 4);
         assert_eq!(plan.at_depths(3), [1, 16].map(|depth| DesignPoint { design: 3, depth }));
     }

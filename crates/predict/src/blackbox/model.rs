@@ -25,7 +25,7 @@ use super::regressor::{FitError, Regressor};
 use super::results::{Results, ResultsSource};
 use super::shape_model::{ShapeModel, ShapeReport};
 use super::simulated_drive::MeasureSettings;
-use super::window::Seen;
+use super::window::{Seen, Window};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use ssdtune_model::DeviceConfig;
@@ -422,6 +422,13 @@ impl BlackBoxModel {
             tree[at] = both.tree.estimate(workload, leaf);
         }
         Prediction { workload: *workload, strong, tree, warnings: self.outside(workload) }
+    }
+
+    /// What the model looks at in a window, at this many requests outstanding or at its own rate;
+    /// `None` if all its requests come at one time, which is no rate. Only a model of windows looks
+    /// at the shape, which costs milliseconds and tens of megabytes.
+    pub fn see(&self, window: &Window, depth: Option<u32>) -> Option<Seen> {
+        if self.shapes.is_some() { window.seen(depth) } else { window.plain(depth) }
     }
 
     /// Predicts a window of a trace. Only its latency has an interval, and only if it is known how

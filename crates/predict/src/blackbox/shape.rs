@@ -11,7 +11,8 @@
 //!
 //! The first requests of a window say what was used before and are not counted themselves.
 //!
-//! Cost: about 1 us for each request and 100 ns for each page it touches.
+//! Cost: 80 ns for each page touched, which is 6 to 17 ms for windows of 3,000 requests of 26 to 74
+//! pages, and 100 bytes for each page.
 
 mod queue;
 mod reuse;
@@ -239,7 +240,8 @@ mod tests {
         assert_eq!(column(&shape, "reads: share after any"), 0.0);
     }
 
-    /// The same reads in another order: only the latencies differ.
+    /// 4,096 reads of all pages of 16 MiB, spread over the units or one unit after the other: the
+    /// columns of waiting tell them apart, and no other column does.
     #[test]
     fn requests_that_wait_for_each_other_are_seen() {
         let of = |page: fn(u64) -> u64| {

@@ -31,12 +31,7 @@ impl Window {
         drive: &SimulatedDrive,
         depth: Option<u32>,
     ) -> Result<Option<WindowCheck>, MeasureError> {
-        // A shape takes time and memory that only a model of windows is worth.
-        let seen = match model.shapes.is_some() {
-            true => self.seen(depth),
-            false => self.plain(depth),
-        };
-        let Some(seen) = seen else { return Ok(None) };
+        let Some(seen) = model.see(self, depth) else { return Ok(None) };
         let measured = self.measure(drive, depth)?;
         Ok(Some(self.beside(model, (&seen, depth), measured.latency_ns, None)))
     }

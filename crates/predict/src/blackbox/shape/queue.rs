@@ -6,8 +6,6 @@
 //! in turn, and each unit does its pages one after the other. The latencies that come of it, for
 //! several numbers of units, sizes of pages and costs of a write, are columns of the shape. The
 //! model learns which of them a drive is like.
-//!
-//! Cost: 5 ns for each page, and 20 ns for each request.
 
 use ssdtune_trace::{Op, Request};
 use std::cmp::Reverse;

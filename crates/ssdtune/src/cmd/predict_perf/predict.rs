@@ -64,7 +64,7 @@ fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -
     model.check_depth(args.depth).map_err(Failure::usage)?;
     let mut predictions = Vec::new();
     args.window.windows(path, context, |window| {
-        let seen = window.seen(args.depth);
+        let seen = model.see(&window, args.depth);
         predictions.extend(seen.map(|one| model.predict_window(&one)));
     })?;
     if predictions.is_empty() {

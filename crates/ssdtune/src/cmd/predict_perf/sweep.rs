@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// `predict-perf fit --workloads` learns from them what windows take. Three in five are chosen
     /// by what is least known.
     #[arg(long, value_name = "N", conflicts_with_all = ["grid", "sample"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(50..=100_000))]
+    #[arg(value_parser = clap::value_parser!(u32).range(50..=4_000))]
     workloads: Option<u32>,
 
     /// Requests outstanding: each workload is measured with each of these numbers.
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = device::load_checked(&args.device, &args.overrides, context)?;
     let plan = match args.workloads {
-        Some(count) => SweepPlan::Designs(Designs { count, depths: args.depth.clone() }),
+        Some(count) => SweepPlan::Designs(Designs::new(count, &args.depth)),
         None => SweepPlan::Points(args.grid.points(context)?),
     };
     let (settings, count) = (args.measure.settings(context)?, plan.measurements());
