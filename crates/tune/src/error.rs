@@ -30,7 +30,4 @@ pub enum TuneError {
     /// A model of the trials cannot be fitted.
     #[error("the surrogate cannot be fitted: {0}")]
     Surrogate(String),
-    /// The model that finds hopeless proposals cannot be fitted.
-    #[error("the filter of hopeless proposals cannot be fitted: {0}")]
-    Filter(String),
 }

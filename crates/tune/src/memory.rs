@@ -7,12 +7,10 @@
 //! | [`EvaluationRecord`] | an evaluation as it is stored |
 //! | [`StoredRecommendation`] | a configuration that a search found, as it is stored |
 //! | [`Beginning`] | how a search began, so that it can be resumed |
-//! | [`training_examples`] | what stored evaluations teach about drives that were not evaluated |
 
 mod beginning;
 mod db;
 mod evaluation;
-mod examples;
 mod identity;
 mod key;
 mod overview;
@@ -26,7 +24,6 @@ pub use db::{
     Upkeep, key_text,
 };
 pub use evaluation::{EvaluationRecord, EvaluationSubject, StoredAnswer};
-pub use examples::{ExampleQuery, TrainingExample, features, training_examples};
 pub use identity::IDENTITY_VERSION;
 pub use key::{
     BUILT_IN, EvaluationInputs, EvaluationKey, RESULTS_EPOCH, WarmUp, canonical,

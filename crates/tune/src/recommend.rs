@@ -57,7 +57,7 @@ use crate::breach::Breach;
 use crate::evaluate::GradedBy;
 use crate::grade::{Figures, Speedup};
 use crate::limits::BillItem;
-use crate::search::{CurvePoint, DiscardReport, Ended, Settings};
+use crate::search::{CurvePoint, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
 use serde_json::Value;
@@ -244,9 +244,6 @@ pub struct Effort {
     pub answered: u64,
     /// Requests simulated by this process.
     pub requests: u64,
-    /// What the filter of hopeless proposals did; `None` where there was no filter.
-    #[serde(rename = "screened")]
-    pub discard_report: Option<DiscardReport>,
     /// Wall-clock seconds of the search and of the evidence together. The caller sets it.
     pub seconds: f64,
 }
@@ -364,7 +361,4 @@ pub struct Verdicts {
     pub unfit: usize,
     /// Needed more power than allowed.
     pub over_power: usize,
-    /// Predicted to be hopeless, and not run.
-    #[serde(rename = "screened")]
-    pub hopeless: usize,
 }

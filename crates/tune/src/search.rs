@@ -15,9 +15,6 @@
 //! trial that was not run on them is *censored*: it has no grade. The surrogate therefore models
 //! the performance on the target and on the other workloads separately (`search/surrogate.rs`).
 //!
-//! With [`Settings::discard_hopeless`] proposals that are predicted to be hopeless are discarded
-//! before they are simulated (`search/hopeless.rs`).
-//!
 //! Decisions are taken when a whole batch is measured, in the order of its proposals, and every
 //! random draw depends on seed, iteration and slot only. So the answer does not depend on the
 //! number of threads. A killed search that is started again with its AutoDB finds the evaluations
@@ -34,7 +31,6 @@ mod bayes;
 mod beaten;
 mod censor;
 mod front;
-mod hopeless;
 mod identity;
 mod judge;
 mod keep;
@@ -58,7 +54,6 @@ pub use crate::aim::Aim;
 pub use crate::breach::{Breach, MAX_HARM, Nearest, NothingKept, POWER_BUDGET, TraceSet};
 pub use answer::{GradeAnswer, first_and_more};
 pub use beaten::REFERENCE;
-pub use hopeless::{DiscardReport, EXAMPLES_MAX, EXAMPLES_MIN};
 pub use identity::identity;
 pub use judge::Baseline;
 pub use log::CurvePoint;
@@ -113,8 +108,6 @@ pub struct Found {
     /// Evaluations of the target spent on proposals, at most the budget. A run on a prefix counts
     /// as its share of one.
     pub spent: f64,
-    /// What the filter of hopeless proposals did; `None` where there was no filter.
-    pub discard_report: Option<DiscardReport>,
 }
 
 impl Found {
@@ -164,7 +157,7 @@ pub fn run(
     evaluator: &CachedEvaluator,
     tell: &mut dyn FnMut(&Trial, &Progress),
 ) -> Result<Found, TuneError> {
-    let mut state = SearchState::new(task, prior, settings, evaluator, tell)?;
+    let mut state = SearchState::new(task, settings, evaluator, tell)?;
     state.run_seeds(&prior.seeds)?;
     let ended = match settings.algorithm {
         Algorithm::Bayes => bayes::search(&mut state)?,

@@ -85,13 +85,6 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "no_db")]
     resume: bool,
 
-    /// Discard proposals that are predicted to be hopeless before they are simulated. The
-    /// prediction is learned from what AutoDB knows of such drives when the search begins; if that
-    /// is too little, nothing is discarded. Proposals of autoblox are never discarded, since it
-    /// proposes in order to learn.
-    #[arg(long, conflicts_with = "no_db")]
-    screen: bool,
-
     /// Vary all parameters from the start, whatever pruning has found (autoblox).
     #[arg(long)]
     ignore_pruning: bool,
@@ -132,7 +125,6 @@ impl Args {
             patience: self.patience as usize,
             prefix: self.tune.prefix_share(self.prefix),
             aims: self.aim.clone(),
-            discard_hopeless: self.screen,
         }
     }
 }
@@ -163,10 +155,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     if let Some(directory) = &args.out {
         write(directory, &result, context)?;
-    }
-    let report = result.effort.discard_report.as_ref();
-    if let Some(reason) = report.and_then(|report| report.idle.as_deref()) {
-        context.note(format_args!("--screen discarded nothing: {reason}"));
     }
     context.show(&result, recommend::text(&result))?;
     if !context.json() {

@@ -84,7 +84,6 @@ pub fn recommend(
             run_for_evidence: tick.run - before.run,
             answered: tick.answered,
             requests: tick.requests,
-            discard_report: found.discard_report.clone(),
             seconds: 0.0,
         },
         grade,
@@ -534,7 +533,6 @@ fn verdicts(trials: &[Trial]) -> Verdicts {
             Verdict::Unfit(_) => &mut counts.unfit,
             Verdict::Harmful => &mut counts.harmful,
             Verdict::OverPower => &mut counts.over_power,
-            Verdict::Hopeless => &mut counts.hopeless,
         } += 1;
     }
     counts

@@ -68,13 +68,6 @@ fn effort(result: &Recommendation, text: &mut Text) {
         effort.requests as f64 / 1e6,
         effort.seconds
     ));
-    if let Some(report) = effort.discard_report.as_ref().filter(|report| report.idle.is_none()) {
-        text.line(format_args!(
-            "Screened by {} evaluations known before: {} proposals discarded, {} hopeless ones \
-             run to check, {} of them wrongly so",
-            report.examples, report.discarded, report.checked, report.wrong
-        ));
-    }
 }
 
 /// A table of what the parts of the baseline and of the recommended drive cost.

@@ -59,8 +59,7 @@ pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<End
             let root = roots[rng.random_range(0..roots.len())];
             let Some(found) = descend(state, &moves, &model, &axes, root, &mut rng)? else { break };
             let proposal = Proposal::new(found.point, found.config, "autoblox");
-            let proposals = state.without_hopeless(vec![proposal], 1.0)?;
-            state.run_in_full(proposals)?;
+            state.run_in_full(vec![proposal])?;
             let grade = |trial: &Trial| trial.kept_grade().unwrap_or(f64::NEG_INFINITY);
             let learned = state.log.trials().last().map_or(f64::NEG_INFINITY, grade);
             if learned > grade(&state.log.trials()[root]) {

@@ -431,7 +431,7 @@ fn race_to(
     let most = state.racers_max();
     proposals.truncate(most);
     let share = if most == 1 { 1.0 } else { state.settings.prefix.min(1.0) };
-    proposals = state.without_hopeless(proposals, share)?;
+    proposals.truncate(state.budget.affords(share));
     if share >= 1.0 {
         return state.run_in_full(proposals);
     }

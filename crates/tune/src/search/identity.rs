@@ -161,7 +161,6 @@ fn add_settings(digester: &mut Digester, settings: &Settings) {
         patience: _,
         prefix,
         aims,
-        discard_hopeless,
     } = settings;
     digester
         .text("algorithm", algorithm.name())
@@ -173,7 +172,8 @@ fn add_settings(digester: &mut Digester, settings: &Settings) {
         .number("steps", *step_max as u64)
         .real("exploration", *exploration)
         .real("prefix", *prefix)
-        .number("discards hopeless proposals", (*discard_hopeless).into());
+        // Searches once discarded hopeless proposals on demand. Those begun then without go on.
+        .number("discards hopeless proposals", 0);
     aims.iter().for_each(|aim| _ = digester.text("aim", aim.name()));
 }
 
@@ -271,7 +271,7 @@ mod tests {
         add(identity(&task, &plain, OrderUse::Ignore, "simulator"));
         add(identity(&task, &plain, OrderUse::KeptTogether, "simulator"));
         add(identity(&task, &plain, OrderUse::Follow, "another"));
-        let settings: [fn(&mut Settings); 12] = [
+        let settings: [fn(&mut Settings); 11] = [
             |settings| settings.algorithm = Algorithm::Random,
             |settings| settings.seed += 1,
             |settings| settings.batch += 1,
@@ -283,7 +283,6 @@ mod tests {
             |settings| settings.prefix /= 2.0,
             |settings| settings.aims = vec![Aim::Latency, Aim::Price],
             |settings| settings.aims = vec![Aim::Price, Aim::Latency],
-            |settings| settings.discard_hopeless = !settings.discard_hopeless,
         ];
         for change in settings {
             let mut changed = plain.clone();

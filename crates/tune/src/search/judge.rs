@@ -81,11 +81,6 @@ impl<'a> Judge<'a> {
         &self.baseline
     }
 
-    /// The workload that consists of the first requests of the target.
-    pub fn prefix(&self) -> &Workload {
-        &self.prefix
-    }
-
     /// Collections of the baseline for each request, on the prefix and on the whole target.
     pub fn collections(&self) -> [f64; 2] {
         let runs =

@@ -6,18 +6,15 @@
 //! the interrupted one did. It finds the evaluations of the interrupted search in AutoDB, goes on
 //! from there, and ends at the same answer.
 
-use super::hopeless::EXAMPLES_MAX;
 use super::identity::identity;
 use super::settings::{OrderUse, Settings};
 use crate::cluster::{Categories, ClusterError, Threshold};
 use crate::memory::{
-    AutoDb, Beginning, DbError, Digest, ExampleQuery, IDENTITY_VERSION, StoredRecommendation,
-    TrainingExample, UNCLUSTERED, training_examples,
+    AutoDb, Beginning, DbError, Digest, IDENTITY_VERSION, StoredRecommendation, UNCLUSTERED,
 };
 use crate::prune::Pruning;
 use crate::space::TuningOrder;
 use crate::task::Task;
-use crate::workload::Trace;
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::document::Document;
 
@@ -28,8 +25,6 @@ pub struct PriorKnowledge {
     pub seeds: Vec<DeviceConfig>,
     /// The order in which parameters should be tuned, from pruning; empty where nothing is known.
     pub order: TuningOrder,
-    /// Training examples from earlier evaluations, for the filter of hopeless proposals.
-    pub examples: Vec<TrainingExample>,
 }
 
 impl PriorKnowledge {
@@ -109,26 +104,7 @@ pub fn begin(
         OrderUse::KeptTogether => beginning.order.together(),
         OrderUse::Ignore => TuningOrder::default(),
     };
-    let mut examples = match settings.discard_hopeless {
-        // Examples are not in the note: records up to the generation in it give the same ones.
-        true => training_examples(
-            db,
-            &ExampleQuery {
-                base: &task.base,
-                space: &task.space,
-                evaluator,
-                generation: beginning.generation,
-                count_max: EXAMPLES_MAX,
-            },
-        )?,
-        false => Vec::new(),
-    };
-    // An earlier search may have judged its result on the same validation traces.
-    let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
-    let judging: Vec<Digest> =
-        validation.flat_map(|workload| &workload.traces).map(Trace::digest).collect();
-    examples.retain(|example| !judging.contains(&example.trace));
-    Ok(Begun { beginning, prior: PriorKnowledge { seeds, order, examples }, resumed })
+    Ok(Begun { beginning, prior: PriorKnowledge { seeds, order }, resumed })
 }
 
 /// Collects what AutoDB knows about the task.

@@ -88,9 +88,6 @@ pub struct Settings {
     /// for the best grade.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aims: Vec<Aim>,
-    /// Whether proposals that are predicted to be hopeless are discarded before they are simulated.
-    #[serde(rename = "screen")]
-    pub discard_hopeless: bool,
 }
 
 /// How a search uses the tuning order that pruning has found.
@@ -138,7 +135,6 @@ impl Default for Settings {
             patience: 15,
             prefix: 0.1,
             aims: Vec::new(),
-            discard_hopeless: false,
         }
     }
 }

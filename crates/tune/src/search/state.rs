@@ -2,10 +2,8 @@
 
 use super::beaten::volume_of;
 use super::censor::{censor, censor_what_is_beaten};
-use super::hopeless::HopelessFilter;
 use super::judge::{Judge, OnPrefix, TargetResult};
 use super::log::TrialLog;
-use super::prior::PriorKnowledge;
 use super::settings::Settings;
 use super::stop::{Budget, Convergence};
 use super::trial::{Proposal, Trial, Verdict};
@@ -38,7 +36,6 @@ pub(super) struct SearchState<'a> {
     /// The evaluations spent and allowed.
     pub budget: Budget,
     judge: Judge<'a>,
-    filter: Option<HopelessFilter>,
     tell: Tell<'a>,
 }
 
@@ -46,7 +43,6 @@ impl<'a> SearchState<'a> {
     /// Measures the baseline, which becomes trial 0.
     pub fn new(
         task: &'a Task,
-        prior: &PriorKnowledge,
         settings: &'a Settings,
         evaluator: &'a CachedEvaluator<'a>,
         tell: Tell<'a>,
@@ -57,7 +53,6 @@ impl<'a> SearchState<'a> {
             return Err(TuneError::Limits(all.join("; ")));
         }
         let judge = Judge::new(task, &settings.aims, settings.prefix, evaluator)?;
-        let filter = || HopelessFilter::new(task, settings, &prior.examples);
         let mut state = Self {
             task,
             settings,
@@ -65,7 +60,6 @@ impl<'a> SearchState<'a> {
             log: TrialLog::new(settings.top),
             budget: Budget::new(settings.budget),
             judge,
-            filter: settings.discard_hopeless.then(filter).transpose()?,
             tell,
         };
         state.note(state.baseline_trial());
@@ -114,24 +108,6 @@ impl<'a> SearchState<'a> {
         self.run_in_full(proposals)
     }
 
-    /// Discards hopeless proposals and returns the others. Each discarded proposal still costs
-    /// `share` evaluations of the budget. Proposals beyond what the budget pays for are dropped.
-    pub fn without_hopeless(
-        &mut self,
-        mut proposals: Vec<Proposal>,
-        share: f64,
-    ) -> Result<Vec<Proposal>, TuneError> {
-        proposals.truncate(self.budget.affords(share));
-        let Some(filter) = &mut self.filter else { return Ok(proposals) };
-        let sifted = filter.sift(self.task, proposals, self.log.top_worst())?;
-        for (proposal, bound) in sifted.discarded {
-            self.budget.spend(share);
-            let trial = proposal.into_trial(Verdict::Hopeless);
-            self.note(Trial { bound: Some(bound), ..trial });
-        }
-        Ok(sifted.kept)
-    }
-
     /// Runs proposals on the prefix of the target; the budget must pay for them. An answer is
     /// `None` where a drive cannot serve the prefix. With a prefix of 1 nothing is run, and every
     /// answer is 0.
@@ -146,12 +122,6 @@ impl<'a> SearchState<'a> {
             proposals.iter().map(|proposal| &proposal.config).collect();
         let answers = self.judge.on_prefix(&drives)?;
         self.budget.spend(self.settings.prefix * proposals.len() as f64);
-        if let Some(filter) = &mut self.filter {
-            let pairs = drives.iter().zip(&answers);
-            let known =
-                pairs.filter_map(|(drive, own)| Some((&***drive, own.as_ref()?.performance)));
-            filter.learn(self.task, self.judge.prefix(), known);
-        }
         Ok(answers)
     }
 
@@ -231,22 +201,12 @@ impl<'a> SearchState<'a> {
     /// then those that can still win on the other workloads.
     pub fn run_in_full(&mut self, mut proposals: Vec<Proposal>) -> Result<(), TuneError> {
         proposals.truncate(self.budget.affords(1.0));
-        let checks: Vec<Option<f64>> =
-            proposals.iter().map(|proposal| proposal.predicted_below).collect();
         let mut trials = self.run_target(proposals)?;
         match self.settings.aims.is_empty() {
             true => censor(&mut trials, self.task, self.settings.algorithm, &self.log),
             false => censor_what_is_beaten(&mut trials, &self.log),
         }
         self.run_others(&mut trials)?;
-        if let Some(filter) = &mut self.filter {
-            let known =
-                trials.iter().filter_map(|trial| Some((&*trial.config, trial.performance?)));
-            filter.learn(self.task, &self.task.target, known);
-            for (trial, check) in trials.iter().zip(checks) {
-                filter.count_if_wrong(trial, check);
-            }
-        }
         trials.into_iter().for_each(|trial| self.note(trial));
         Ok(())
     }
@@ -332,7 +292,6 @@ impl<'a> SearchState<'a> {
             curve,
             ended,
             spent: self.budget.spent(),
-            discard_report: self.filter.map(HopelessFilter::into_report),
         }
     }
 }

@@ -170,11 +170,11 @@ pub(crate) fn decisions_before_the_end(found: &Found, settings: &Settings) -> Ve
     decisions
 }
 
-/// The point, the grade and the bound of a trial.
-pub(crate) type Decision = (Point, Option<f64>, Option<f64>);
+/// The point and the grade of a trial.
+pub(crate) type Decision = (Point, Option<f64>);
 
-/// What a search decided: the point, the grade and the bound of each trial, in order.
+/// What a search decided: the point and the grade of each trial, in order.
 pub(crate) fn decisions(found: &Found) -> Vec<Decision> {
-    let one = |trial: &Trial| (trial.point.clone(), trial.grade, trial.bound);
+    let one = |trial: &Trial| (trial.point.clone(), trial.grade);
     found.trials.iter().map(one).collect()
 }

@@ -179,7 +179,7 @@ fn a_censored_trial_has_no_grade_and_its_others_were_not_run() {
             let expected = match trial.verdict {
                 Verdict::Graded | Verdict::Harmful => (true, true, true),
                 Verdict::Censored | Verdict::OverPower => (true, false, false),
-                Verdict::Raced | Verdict::Unfit(_) | Verdict::Hopeless => (false, false, false),
+                Verdict::Raced | Verdict::Unfit(_) => (false, false, false),
             };
             assert_eq!(parts, expected, "{algorithm}: {:?}", trial.verdict);
             censored += usize::from(trial.verdict == Verdict::Censored);

@@ -19,16 +19,12 @@ pub(super) struct Proposal {
     pub prefix_performance: Option<f64>,
     /// The gains in the aims of the search on the prefix; `None` until that was run.
     pub prefix_gains: Option<Vec<f64>>,
-    /// The grade that the drive is predicted not to reach, if it runs only to check that
-    /// prediction.
-    pub predicted_below: Option<f64>,
 }
 
 impl Proposal {
     /// A proposal that was not run yet.
     pub fn new(point: Point, config: CheckedConfig, origin: &'static str) -> Self {
-        let (prefix_performance, prefix_gains, predicted_below) = (None, None, None);
-        Self { point, config, origin, prefix_performance, prefix_gains, predicted_below }
+        Self { point, config, origin, prefix_performance: None, prefix_gains: None }
     }
 
     /// Writes down what the prefix has told; `None` where the drive cannot serve it.
@@ -54,7 +50,6 @@ impl Proposal {
             average_watts: None,
             gains: None,
             breaches: Vec::new(),
-            bound: None,
         }
     }
 }
@@ -77,9 +72,6 @@ pub enum Verdict {
     OverPower,
     /// Every workload was measured, and one that is not the target loses more than it may.
     Harmful,
-    /// The drive was predicted to be hopeless and was not run at all.
-    #[serde(rename = "screened")]
-    Hopeless,
 }
 
 /// A proposed drive and what was measured of it.
@@ -119,6 +111,4 @@ pub struct Trial {
     pub prefix_gains: Option<Vec<f64>>,
     /// The limits that the drive breaks, as far as it was measured.
     pub breaches: Vec<Breach>,
-    /// The highest likely grade of a proposal that was discarded as hopeless; otherwise `None`.
-    pub bound: Option<f64>,
 }

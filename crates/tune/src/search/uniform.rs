@@ -29,7 +29,6 @@ pub(super) fn search(state: &mut SearchState) -> Result<Ended, TuneError> {
         if proposals.is_empty() {
             return Ok(Ended::Exhausted);
         }
-        let proposals = state.without_hopeless(proposals, 1.0)?;
         state.run_in_full(proposals)?;
     }
     Ok(Ended::Budget)

@@ -84,24 +84,4 @@ impl Characteristics {
             pattern: ReadsAndWrites::of(requests),
         }
     }
-
-    /// The characteristics and the closed loop's depth as columns for a learner. Numbers that range
-    /// over orders of magnitude become binary logarithms.
-    pub(crate) fn columns(&self, depth: u32) -> [f64; 11] {
-        let log2 = |value: f64| value.max(1.0).log2();
-        let pattern = &self.pattern;
-        [
-            log2(self.requests as f64),
-            log2(f64::from(depth)),
-            log2(self.rate_iops),
-            log2(self.footprint_bytes),
-            pattern.write_share,
-            log2(pattern.write_bytes),
-            log2(pattern.read_bytes),
-            pattern.random_write_share,
-            pattern.random_read_share,
-            log2(pattern.write_stride_bytes),
-            log2(pattern.read_stride_bytes),
-        ]
-    }
 }
