@@ -33,7 +33,10 @@ const ARROWS: [(&str, &[&str]); 18] = [
         "keeper",
         &["model", "trace", "ftl", "sim", "experiment", "estimate", "learn", "report", "output"],
     ),
-    ("predict", &["model", "trace", "ftl", "sim", "experiment", "learn", "report", "output"]),
+    (
+        "predict",
+        &["model", "trace", "ftl", "sim", "experiment", "calibrate", "learn", "report", "output"],
+    ),
     ("choose", &["model", "trace", "ftl", "sim", "experiment", "estimate", "report", "output"]),
     ("calibrate", &["model", "trace", "ftl", "sim", "experiment", "report", "output"]),
     (

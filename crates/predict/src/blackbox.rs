@@ -12,19 +12,26 @@
 //! 4. The model predicts a workload from its [`Characteristics`]: those of a point, or those of a
 //!    [`Window`](windows::Window) of a trace.
 //!
+//! Of a real drive there are few points as a rule, and of several jobs: [`import()`] reads them,
+//! and [`fit_few()`] learns a [`DriveModel`].
+//!
 //! Left out: trims and flushes, workloads of several tenants, percentiles of latencies.
 
 pub mod fio;
 pub mod grid;
 pub mod windows;
 
+mod bottleneck;
 mod choice;
 mod conformal;
 mod designs;
+mod distil;
+mod drive_model;
 mod equations;
 mod estimate;
 mod features;
 mod fit;
+mod measured;
 mod model;
 mod plan;
 mod point;
@@ -40,10 +47,16 @@ mod window;
 
 pub use choice::sweep_designs;
 pub use designs::{DesignPoint, Designs};
+pub use drive_model::{
+    AnyModel, DriveEntry, DriveModel, DrivePrediction, DriveReport, FEW_MIN, fit_few,
+};
 pub use equations::Extended;
 pub use estimate::{Estimate, Interval, Range};
 pub use features::Characteristics;
-pub use fit::{Coverage, FitEntry, FitOptions, FitReport, KindError, fit, fit_and_test};
+pub use fit::{
+    Coverage, FitEntry, FitOptions, FitReport, GRID_TRAIN, KindError, fit, fit_and_test,
+};
+pub use measured::{ImportError, ImportOptions, Imported, import};
 pub use model::{BlackBoxModel, COVERAGE, LoopError, Prediction, Provenance, Target, WindowErrors};
 pub use plan::{OpenSweep, SweepPlan, Swept};
 pub use point::{Access, CALIBRATION_DEPTH, Load, Pattern, Point, PointError};

@@ -10,8 +10,8 @@ use ssdtune_learn::ModelFileError;
 use ssdtune_model::Faults;
 use ssdtune_model::source::LoadError;
 use ssdtune_output::Conflict;
+use ssdtune_predict::blackbox::ImportError;
 use ssdtune_predict::blackbox::ResultsError;
-use ssdtune_predict::blackbox::fio::FioError;
 use ssdtune_predict::blackbox::grid::GridError;
 use ssdtune_predict::firmware::ProfileError;
 use ssdtune_trace::TraceError;
@@ -118,7 +118,7 @@ fn places_of(cause: &(dyn Error + 'static)) -> Option<Vec<Place>> {
         .or_else(|| cause.downcast_ref::<InFile>().map(|own| (own.path.as_path(), own.line)))
         .or_else(|| cause.downcast_ref::<Conflict>().map(|own| (own.path(), None)))
         .or_else(|| cause.downcast_ref::<GridError>().map(GridError::place))
-        .or_else(|| cause.downcast_ref::<FioError>().and_then(|own| Some((own.path()?, None))))
+        .or_else(|| cause.downcast_ref::<ImportError>().and_then(|own| Some((own.path()?, None))))
         .or_else(|| cause.downcast_ref::<PrepareError>().and_then(|own| Some((own.path()?, None))))
         .or_else(|| cause.downcast_ref::<ModelFileError>().map(|own| (own.path(), None)));
     place.and_then(|(path, line)| one(path, line))

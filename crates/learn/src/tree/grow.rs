@@ -1,4 +1,8 @@
 //! Growing: the search for the split that leaves the least squared error, node by node.
+//!
+//! Both sides of a split of many rows grow at the same time, each by a grower of its own. Nodes
+//! have the same order as if one grew after the other. Where splits try columns at random it is one
+//! after the other, since these draws are one sequence.
 
 use super::grown::{Grown, GrownNode, GrownSplit};
 use super::moments::{Fitted, Moments, Workspace};
@@ -8,6 +12,9 @@ use crate::random;
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
+/// The fewest rows whose two sides grow at the same time.
+const APART_MIN: usize = 2_000;
+
 /// Grows a tree without pruning. `rows` are numbers of rows of `sample` and may repeat; `stream`
 /// tells apart the random draws of several trees with one seed.
 pub(super) fn grow(
@@ -16,22 +23,8 @@ pub(super) fn grow(
     rows: &[usize],
     stream: u64,
 ) -> Grown {
-    let columns = match params.leaves {
-        Leaves::Constant => 0,
-        Leaves::Linear => sample.columns,
-    };
-    let mut grower = Grower {
-        params,
-        sample,
-        least_rows: params.least_rows(sample.columns),
-        workspace: Workspace::default(),
-        sides: [Moments::new(columns), Moments::new(columns)],
-        rng: random::stream(params.seed, stream),
-        nodes: Vec::new(),
-    };
-    let mut moments = Moments::new(columns);
-    grower.collect(rows, &mut moments);
-    grower.grow_node(rows.to_vec(), &moments, 0);
+    let mut grower = Grower::new(params, sample, random::stream(params.seed, stream));
+    grower.grow(rows.to_vec(), 0);
     Grown { nodes: grower.nodes }
 }
 
@@ -42,10 +35,58 @@ struct Grower<'a> {
     workspace: Workspace,
     sides: [Moments; 2],
     rng: Pcg64,
+    /// An upper bound of the squared error that predicting 0 has on all rows: the scale against
+    /// which an error counts as rounding. `None` until there is a root.
+    scale: Option<f64>,
     nodes: Vec<GrownNode>,
 }
 
-impl Grower<'_> {
+impl<'a> Grower<'a> {
+    fn new(params: &'a TreeValidParams, sample: &'a Sample, rng: Pcg64) -> Self {
+        let columns = match params.leaves {
+            Leaves::Constant => 0,
+            Leaves::Linear => sample.columns,
+        };
+        Self {
+            params,
+            sample,
+            least_rows: params.least_rows(sample.columns),
+            workspace: Workspace::default(),
+            sides: [Moments::new(columns), Moments::new(columns)],
+            rng,
+            scale: None,
+            nodes: Vec::new(),
+        }
+    }
+
+    /// Grows a tree of these rows, whose root is at this depth.
+    fn grow(&mut self, rows: Vec<usize>, depth: usize) {
+        let mut moments = self.sides[0].clone();
+        self.collect(&rows, &mut moments);
+        self.grow_node(rows, &moments, depth);
+    }
+
+    /// The nodes of a tree of these rows, grown apart from this one.
+    fn grown_apart(&self, rows: Vec<usize>, depth: usize) -> Vec<GrownNode> {
+        let mut grower = Self::new(self.params, self.sample, self.rng.clone());
+        grower.scale = self.scale;
+        grower.grow(rows, depth);
+        grower.nodes
+    }
+
+    /// Appends nodes that were grown apart. Returns the place of their root.
+    fn append(&mut self, nodes: Vec<GrownNode>) -> usize {
+        let first = self.nodes.len();
+        self.nodes.extend(nodes.into_iter().map(|mut node| {
+            if let Some(split) = &mut node.split {
+                split.below += first;
+                split.above += first;
+            }
+            node
+        }));
+        first
+    }
+
     /// Puts the sums of these rows into `moments`.
     fn collect(&mut self, rows: &[usize], moments: &mut Moments) {
         moments.clear();
@@ -61,7 +102,9 @@ impl Grower<'_> {
         let (place, squared_error) = (self.nodes.len(), node.squared_error);
         let enough = rows.len() >= 2 * self.least_rows && depth < self.params.max_depth;
         // An error this small beside the targets themselves is rounding: nothing is left to split.
-        let exact = squared_error <= 1e-13 * self.root_error(&node);
+        let largest = node.high.abs().max(node.low.abs());
+        let exact =
+            squared_error <= 1e-13 * *self.scale.get_or_insert(node.weight * largest.powi(2));
         self.nodes.push(node);
         if !enough || exact {
             return place;
@@ -71,23 +114,22 @@ impl Grower<'_> {
         };
         let (below, above): (Vec<usize>, Vec<usize>) =
             rows.into_iter().partition(|&row| self.sample.row(row)[column] <= threshold);
-        let mut side = moments.clone();
-        self.collect(&below, &mut side);
-        let below = self.grow_node(below, &side, depth + 1);
-        self.collect(&above, &mut side);
-        let above = self.grow_node(above, &side, depth + 1);
+        let draws = self.params.columns_per_split.is_some();
+        let [below, above] = if below.len() + above.len() >= APART_MIN && !draws {
+            let (below, above) = rayon::join(
+                || self.grown_apart(below, depth + 1),
+                || self.grown_apart(above, depth + 1),
+            );
+            [below, above].map(|nodes| self.append(nodes))
+        } else {
+            let mut side = moments.clone();
+            [below, above].map(|rows| {
+                self.collect(&rows, &mut side);
+                self.grow_node(rows, &side, depth + 1)
+            })
+        };
         self.nodes[place].split = Some(GrownSplit { column, threshold, below, above });
         place
-    }
-
-    /// An upper bound of the squared error that predicting 0 has on all rows: the scale against
-    /// which an error counts as rounding. `node` is the root while there is none yet.
-    fn root_error(&self, node: &GrownNode) -> f64 {
-        self.nodes
-            .first()
-            .map_or(node.weight * node.high.abs().max(node.low.abs()).powi(2), |root| {
-                root.weight * root.high.abs().max(root.low.abs()).powi(2)
-            })
     }
 
     /// A node without a split: the model fitted to these rows and how well it fits.

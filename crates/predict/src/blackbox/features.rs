@@ -11,7 +11,7 @@
 //! `in octaves` is a logarithm to base 2.
 
 use super::equations::{Basic, Extended};
-use super::point::{Access, Load, Pattern, Point};
+use super::point::{Access, Pattern, Point};
 use serde::{Deserialize, Serialize};
 use ssdtune_trace::Request;
 
@@ -42,10 +42,7 @@ impl Characteristics {
         };
         let (wr_size, wr_rand, wr_stride) = side(point.write());
         let (rd_size, rd_rand, rd_stride) = side(point.read());
-        let q_dep = match point.load() {
-            Load::Depth(depth) => f64::from(depth),
-            Load::Percent(_) => 0.0,
-        };
+        let q_dep = point.outstanding().unwrap_or(0.0);
         let extended = Extended {
             rw_ratio: share,
             q_dep,
@@ -335,14 +332,7 @@ mod tests {
                 PointRequests::new(&point, Bytes::from_gib(64), 3).take(20_000).collect();
             let (said, seen) = (
                 Characteristics::of_point(&point, None),
-                Characteristics::of_requests(
-                    &requests,
-                    f64::from(match point.load() {
-                        Load::Depth(depth) => depth,
-                        Load::Percent(_) => 0,
-                    }),
-                    None,
-                ),
+                Characteristics::of_requests(&requests, point.outstanding().unwrap(), None),
             );
             for (said, seen) in said.extended.vector().into_iter().zip(seen.extended.vector()) {
                 assert!((said - seen).abs() <= 0.02 * said.abs().max(1.0), "{name}: {said} {seen}");

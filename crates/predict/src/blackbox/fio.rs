@@ -11,7 +11,9 @@
 //! notes before and after the document. It uses the mean total latency (`lat_ns`), IOPS and bytes
 //! in a second of both directions.
 //!
-//! Left out: open loops, several threads, verification, percentiles of latencies.
+//! Points of several jobs become fio's `numjobs`, reported as one group.
+//!
+//! Left out: open loops, verification, percentiles of latencies.
 
 use super::point::{Access, Load, Pattern, Point};
 use super::requests::PointRequests;
@@ -127,6 +129,9 @@ pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
         let Load::Depth(depth) = point.load() else { return Err(FioError::Open { point: *point }) };
         // Writing to a String cannot fail.
         let _ = write!(text, "\n[{point}]\nstonewall\niodepth={depth}\n");
+        if point.jobs() > 1 {
+            let _ = write!(text, "numjobs={}\ngroup_reporting=1\n", point.jobs());
+        }
         match native(point) {
             Some(lines) => text += &(lines + &timed),
             None => {
@@ -215,6 +220,12 @@ pub fn import(
     let files = files.iter().map(|(file, _)| file.clone()).collect();
     let source = ResultsSource::Fio { version: Version, device, fio: versions.join(", "), files };
     Ok((source, all))
+}
+
+/// Whether a text is fio's, with a job that is named after a point.
+pub(super) fn names_points(text: &str) -> bool {
+    let Ok(document) = FioOutput::parse(text) else { return false };
+    document.jobs.iter().any(|job| job.name.parse::<Point>().is_ok())
 }
 
 /// Reads one file: the version of fio, and what each job measured.

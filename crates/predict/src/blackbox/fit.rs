@@ -8,13 +8,15 @@
 //! the others are best measured with another seed ([`fit_and_test`]).
 //!
 //! The report has the two tables of the paper (least squares on Eq. 2 and on Eq. 4), the extended
-//! tree, bagged trees, a Gaussian process, and the stronger model, which blends the last two. Each
+//! tree, bagged trees, a Gaussian process, the stronger model, which blends the last two, and in a
+//! closed loop the quick tree that it teaches ([`distil`](super::distil)). Each
 //! target is learned by itself. IOPS and bandwidth are also computed from the predicted latency: in
 //! a closed loop IOPS = depth / latency, and bandwidth = IOPS x mean size. In an open loop the
 //! drive serves what is offered, so only latency is of interest.
 //!
 //! Cost: about a minute for 2,000 points, most of it for the Gaussian processes.
 
+mod quick;
 mod scores;
 
 pub use scores::{Coverage, KindError};
@@ -54,8 +56,8 @@ pub struct FitOptions {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitEntry {
     /// The kind of model: `basic` or `extended` (both as in the paper), `extended tree`, `bagged
-    /// trees`, `Gaussian process`, or `stronger`, which blends the last two or is the better of
-    /// them.
+    /// trees`, `Gaussian process`, `stronger`, which blends the last two or is the better of them,
+    /// or `quick tree`, which the stronger one has taught.
     pub model: &'static str,
     /// The target that is predicted.
     pub target: Target,
@@ -223,6 +225,11 @@ pub fn fit_and_test(
     let sums: Vec<f64> = (0..strongs.regressors.len()).map(|at| of_parts(&at)).collect();
     report("stronger", strongs.regressors.iter().zip(sums), &test, &mut entries)?;
 
+    let mut pupils = match open {
+        true => Vec::new(),
+        false => quick::quick(&strongs.regressors, &train, &test, options.seed, &mut entries)?,
+    }
+    .into_iter();
     let mut targets = Vec::new();
     for (at, target) in Target::ALL.into_iter().enumerate() {
         let new = calibration.as_ref().unwrap_or(&train);
@@ -231,7 +238,8 @@ pub fn fit_and_test(
             let found = fit.found(at, calibration.as_ref());
             Banded::new(fit.regressors[at].clone(), &leaf_of, &new.truths[at], &found)
         };
-        targets.push(TargetRegressors { target, tree: banded(&trees)?, strong: banded(&strongs)? });
+        let (tree, strong, quick) = (banded(&trees)?, banded(&strongs)?, pupils.next());
+        targets.push(TargetRegressors { target, tree, strong, quick });
     }
     let provenance = Provenance {
         source: results.source.clone(),
@@ -303,10 +311,10 @@ fn is_open(rows: &[PointResult]) -> Result<bool, FitError> {
 /// The rows to learn from and the rows to test on.
 fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>), FitError> {
     let FitOptions { train, seed, .. } = *options;
-    if train < 100 || rows < train + TESTS_MIN {
+    if train < GRID_TRAIN_MIN || rows < train + TESTS_MIN {
         return Err(FitError::Rows(format!(
-            "{rows} points, {train} of them to learn from: learn from at least 100 and leave at \
-             least {TESTS_MIN} to test on"
+            "{rows} points, {train} of them to learn from: learn from at least {GRID_TRAIN_MIN} \
+             and leave at least {TESTS_MIN} to test on"
         )));
     }
     let share = train as f64 / rows as f64;
@@ -347,8 +355,12 @@ fn other_draws<'a>(
     }
 }
 
+/// How many points of a grid are learned from if nobody says: the paper's number.
+pub const GRID_TRAIN: usize = 2_000;
+/// The fewest points of a grid that are learned from.
+pub(super) const GRID_TRAIN_MIN: usize = 100;
 /// The fewest points that a model is tested on.
-const TESTS_MIN: usize = 20;
+pub(super) const TESTS_MIN: usize = 20;
 /// The fewest points of another seed: half of them make the intervals, whose two ends need 19.
 const NEW_MIN: usize = 2 * TESTS_MIN;
 

@@ -7,6 +7,9 @@
 //!
 //! A workload in an open loop has `l70` instead of `q16`: requests arrive at random, at 70 % of the
 //! rate that the drive reaches with [`CALIBRATION_DEPTH`] requests outstanding.
+//!
+//! Real drives are measured by several jobs, too, each with a core of the host for itself:
+//! `w0-q16-j4-R4k.r100` are four jobs with 16 requests outstanding each.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,13 +22,15 @@ pub const CALIBRATION_DEPTH: u32 = 64;
 const BYTES_MAX: u32 = 16 << 20;
 /// The most requests outstanding in a closed loop.
 const DEPTH_MAX: u32 = 4096;
+/// The most jobs.
+const JOBS_MAX: u32 = 4096;
 /// The highest load of an open loop, in percent.
 const LOAD_MAX: u32 = 200;
 
 /// When requests are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Load {
-    /// In a closed loop: this number of requests is outstanding at any time.
+    /// In a closed loop: each job has this number of requests outstanding at any time.
     Depth(u32),
     /// In an open loop: requests arrive at random, at this percentage of the rate that the drive
     /// can serve.
@@ -64,6 +69,7 @@ pub struct Point {
     load: Load,
     write: Option<Access>,
     read: Option<Access>,
+    jobs: u32,
 }
 
 /// Why a name, or the parts of a workload, make no point.
@@ -88,7 +94,7 @@ impl Point {
         write: Option<Access>,
         read: Option<Access>,
     ) -> Result<Self, PointError> {
-        let point = Self { write_percent, load, write, read };
+        let point = Self { write_percent, load, write, read, jobs: 1 };
         let wrong = |problem: String| Err(PointError { name: point.to_string(), problem });
         if write_percent > 100 {
             return wrong(format!("{write_percent} % writes: 0 to 100"));
@@ -114,6 +120,21 @@ impl Point {
         Ok(point)
     }
 
+    /// This workload by so many jobs at a time.
+    ///
+    /// # Errors
+    /// The number is out of its range, or the point is of an open loop.
+    pub fn with_jobs(self, jobs: u32) -> Result<Self, PointError> {
+        let point = Self { jobs, ..self };
+        match self.load {
+            Load::Depth(_) if (1..=JOBS_MAX).contains(&jobs) => Ok(point),
+            _ => Err(PointError {
+                name: point.to_string(),
+                problem: format!("jobs (j) are 1 to {JOBS_MAX}, and of points with a depth (q)"),
+            }),
+        }
+    }
+
     /// Percentage of requests that are writes.
     pub const fn write_percent(&self) -> u32 {
         self.write_percent
@@ -122,6 +143,19 @@ impl Point {
     /// When requests are submitted.
     pub const fn load(&self) -> Load {
         self.load
+    }
+
+    /// How many jobs make the requests at the same time.
+    pub const fn jobs(&self) -> u32 {
+        self.jobs
+    }
+
+    /// Requests outstanding at any time, of all jobs together; `None` in an open loop.
+    pub fn outstanding(&self) -> Option<f64> {
+        match self.load {
+            Load::Depth(depth) => Some(f64::from(depth) * f64::from(self.jobs)),
+            Load::Percent(_) => None,
+        }
     }
 
     /// The writes, if there are any.
@@ -174,6 +208,9 @@ impl fmt::Display for Point {
             Load::Depth(depth) => write!(f, "q{depth}")?,
             Load::Percent(percent) => write!(f, "l{percent}")?,
         }
+        if self.jobs != 1 {
+            write!(f, "-j{}", self.jobs)?;
+        }
         for (letter, access) in [('W', self.write), ('R', self.read)] {
             let Some(Access { bytes, pattern }) = access else { continue };
             write!(f, "-{letter}{}.", Size(bytes))?;
@@ -204,6 +241,7 @@ impl FromStr for Point {
     fn from_str(name: &str) -> Result<Self, PointError> {
         let wrong = |problem: String| PointError { name: name.chars().take(80).collect(), problem };
         let (mut writes, mut load, mut write, mut read) = (None, None, None, None);
+        let mut jobs = None;
         for part in name.split('-') {
             let at = part.char_indices().nth(1).map_or(part.len(), |(at, _)| at);
             let (letter, rest) = part.split_at(at);
@@ -214,10 +252,11 @@ impl FromStr for Point {
             let twice = match letter {
                 "w" => writes.replace(number()?).is_some(),
                 "q" => load.replace(Load::Depth(number()?)).is_some(),
+                "j" => jobs.replace(number()?).is_some(),
                 "l" => load.replace(Load::Percent(number()?)).is_some(),
                 "W" => write.replace(access(rest).map_err(wrong)?).is_some(),
                 "R" => read.replace(access(rest).map_err(wrong)?).is_some(),
-                _ => return Err(wrong(format!("{part:?} begins with none of w, q, l, W, R"))),
+                _ => return Err(wrong(format!("{part:?} begins with none of w, q, j, l, W, R"))),
             };
             if twice {
                 return Err(wrong(format!("{part:?} is the second of its kind")));
@@ -226,6 +265,10 @@ impl FromStr for Point {
         let writes = writes.ok_or_else(|| wrong("its part w is missing".to_owned()))?;
         let load = load.ok_or_else(|| wrong("its part q or l is missing".to_owned()))?;
         let point = Self::new(writes, load, write, read).map_err(|error| wrong(error.problem))?;
+        let point = match jobs {
+            Some(jobs) => point.with_jobs(jobs).map_err(|error| wrong(error.problem))?,
+            None => point,
+        };
         match point.to_string() {
             usual if usual == name => Ok(point),
             usual => Err(wrong(format!("it is written {usual}"))),
@@ -284,6 +327,7 @@ mod tests {
         fn a_name_is_its_point(
             percent in 0u32..=100,
             number in 1u32..=200,
+            jobs in 1u32..=8,
             open: bool,
             write in some_access(),
             read in some_access(),
@@ -291,12 +335,15 @@ mod tests {
             let load = if open { Load::Percent(number) } else { Load::Depth(number) };
             let write = (percent > 0).then_some(write);
             let read = (percent < 100).then_some(read);
-            let point = Point::new(percent, load, write, read).unwrap();
+            let mut point = Point::new(percent, load, write, read).unwrap();
+            if !open {
+                point = point.with_jobs(jobs).unwrap();
+            }
             prop_assert_eq!(point.to_string().parse::<Point>(), Ok(point));
         }
 
         #[test]
-        fn no_text_is_too_odd(text in "[wqlWRrskb0-9.é-]{0,24}") {
+        fn no_text_is_too_odd(text in "[wqljWRrskb0-9.é-]{0,24}") {
             if let Ok(point) = text.parse::<Point>() {
                 prop_assert_eq!(point.to_string(), text);
             }
@@ -313,6 +360,9 @@ mod tests {
             ("w100-q1-W4096b.r0", "it is written w100-q1-W4k.r0"),
             ("w100-q1-q2-W4k.r0", "second of its kind"),
             ("w100-W4k.r0", "its part q or l is missing"),
+            ("w100-q4-j0-W4k.r0", "jobs (j) are 1 to"),
+            ("w100-l50-j2-W4k.r0", "of points with a depth"),
+            ("w100-q4-j1-W4k.r0", "it is written w100-q4-W4k.r0"),
             ("w100-q1-W4k", "no size and pattern"),
             ("", "begins with none of"),
         ] {

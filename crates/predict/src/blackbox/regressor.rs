@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_learn::gp::{GpError, GpMean, GpModel, GpParams, LengthScales};
 use ssdtune_learn::selection::{self, SplitError};
 use ssdtune_learn::tree::{
-    BagError, BagModel, BagParams, DecisionPath, Leaves, TreeError, TreeModel, TreeParams,
+    BagError, BagModel, BagParams, DecisionPath, Leaves, Prune, TreeError, TreeModel, TreeParams,
     Weighting,
 };
 use ssdtune_learn::{DataError, metrics};
@@ -42,6 +42,12 @@ pub enum Learner {
         /// children.
         #[serde(default)]
         smoothing: u32,
+    },
+    /// A tree with linear leaves that learns from another regressor's predictions, which are free of
+    /// noise: it is not pruned.
+    Taught {
+        /// The fewest rows of a leaf.
+        min_leaf: usize,
     },
     /// The mean of trees with linear leaves, each grown on rows drawn with replacement.
     Bag(Bag),
@@ -136,6 +142,12 @@ impl fmt::Display for Recipe {
                 f,
                 "{features}, {scale}, tree of leaves >= {min_leaf}, smoothed by {smoothing}"
             ),
+            Learner::Taught { min_leaf } => {
+                write!(
+                    f,
+                    "{features}, {scale}, tree of leaves >= {min_leaf} taught by the stronger"
+                )
+            }
             Learner::Bag(Bag { trees, min_leaf, columns, smoothing }) => write!(
                 f,
                 "{features}, {scale}, {trees} trees of leaves >= {min_leaf}, {columns} columns, \
@@ -248,6 +260,10 @@ impl Recipe {
                 let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
                 Fitted::Tree(tree.fit(x.view(), y.view())?)
             }
+            Learner::Taught { min_leaf } => {
+                let tree = tree.min_leaf(min_leaf).prune(Prune::No).max_depth(18).thresholds(8);
+                Fitted::Tree(tree.fit(x.view(), y.view())?)
+            }
             Learner::Bag(Bag { trees, min_leaf, columns, smoothing }) => {
                 let tree = tree.min_leaf(min_leaf).smoothing(smoothing.into());
                 let tree = tree.columns_per_split(columns);
@@ -301,7 +317,7 @@ impl Recipe {
                 Self { features: Features::Derived, learner: Learner::Bag(bag), ..*self },
                 Self { learner: Learner::Process { tuned_on }, ..*self },
             ],
-            Learner::Tree { .. } | Learner::Bag(_) | Learner::Process { .. } => [*self; 2],
+            _ => [*self; 2],
         }
     }
 
@@ -410,7 +426,7 @@ impl Regressor {
     /// Whether what was learned fits its recipe: the kind of learner, and the number of columns.
     pub(crate) fn is_sound(&self, open: bool) -> bool {
         let columns = match (&self.fitted, self.recipe.learner) {
-            (Fitted::Tree(tree), Learner::Tree { .. }) => tree.columns(),
+            (Fitted::Tree(tree), Learner::Tree { .. } | Learner::Taught { .. }) => tree.columns(),
             (Fitted::Bag(bag), Learner::Bag(_)) => {
                 bag.trees().first().map_or(0, TreeModel::columns)
             }

@@ -49,6 +49,23 @@ pub enum ResultsSource {
         /// The files imported, in their order.
         files: Vec<String>,
     },
+    /// A real drive, measured by others or in other formats.
+    Measured {
+        /// Version of the file.
+        version: Version<1>,
+        /// Name of the device, as the user gave it.
+        device: String,
+        /// The files imported, in their order.
+        files: Vec<String>,
+        /// The drive that was chosen of these, as they name it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<String>,
+        /// The rule that chose points.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        only: Option<String>,
+        /// Who measured, as the files name them.
+        sources: Vec<String>,
+    },
 }
 
 /// What one line of a file of results is of: a [`Point`], or a design at a depth. It is written as
@@ -172,7 +189,9 @@ impl ResultsSource {
     /// Name of the device.
     pub fn device(&self) -> &str {
         match self {
-            Self::Simulated { device, .. } | Self::Fio { device, .. } => device,
+            Self::Simulated { device, .. }
+            | Self::Fio { device, .. }
+            | Self::Measured { device, .. } => device,
         }
     }
 
@@ -180,7 +199,7 @@ impl ResultsSource {
     pub const fn settings(&self) -> Option<&MeasureSettings> {
         match self {
             Self::Simulated { settings, .. } => Some(settings),
-            Self::Fio { .. } => None,
+            Self::Fio { .. } | Self::Measured { .. } => None,
         }
     }
 
@@ -188,7 +207,7 @@ impl ResultsSource {
     pub fn device_digest(&self) -> Option<&str> {
         match self {
             Self::Simulated { device_digest, .. } => Some(device_digest),
-            Self::Fio { .. } => None,
+            Self::Fio { .. } | Self::Measured { .. } => None,
         }
     }
 

@@ -212,6 +212,9 @@ pub enum MeasureError {
     /// The drive cannot be simulated.
     #[error(transparent)]
     Drive(#[from] PrepareError),
+    /// The point is of several jobs.
+    #[error("{0} is of several jobs, which only real drives are measured by: leave out its part j")]
+    Jobs(Point),
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -241,6 +244,9 @@ impl SimulatedDrive<'_> {
     /// The drive cannot be simulated, has no room, or the caller stopped it.
     pub fn family(&self, points: &[Point]) -> Result<Vec<Performance>, MeasureError> {
         let Some(first) = points.first() else { return Ok(Vec::new()) };
+        if let Some(point) = points.iter().find(|point| point.jobs() != 1) {
+            return Err(MeasureError::Jobs(*point));
+        }
         let drive = self.drive()?;
         let requests =
             PointRequests::new(first, drive.address_space(TenantId(0)), self.settings.seed);

@@ -1,5 +1,6 @@
 //! Models and reports as text for people.
 
+use super::drive_model::{DrivePrediction, DriveReport};
 use super::estimate::{Estimate, Interval};
 use super::fit::{FitReport, KindError};
 use super::model::{BlackBoxModel, Prediction, Target, WindowErrors};
@@ -66,6 +67,72 @@ impl FitReport {
             self.importance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
         let shares: Vec<String> = shares.collect();
         text.line(format_args!("what latency depends on: {}", shares.join(", ")));
+        text
+    }
+}
+
+impl DriveReport {
+    /// The report as lines and a table.
+    pub fn text(&self) -> Text {
+        let [learned, tested] = self.divided;
+        let mut text = Text::from(format!(
+            "{}: the model learns from all {} points; its errors are those of models that learn \
+             from {learned} at random and predict the other {tested}, in {} divisions",
+            self.device, self.points, self.divisions
+        ));
+        if !self.others.is_empty() {
+            text.line(match &self.like {
+                Some(like) => format!("of the other drives it is most like {like}"),
+                None => "it is like none of the other drives".to_owned(),
+            });
+        }
+        let mut table =
+            Table::new(["model", "target", "MRE", "least to greatest", "median error", "R2"]);
+        for entry in &self.entries {
+            let [least, most] = entry.mre_range.map(|error| 100.0 * error);
+            table.add_row([
+                entry.model.to_owned(),
+                entry.target.name().to_owned(),
+                format!("{:.1} %", 100.0 * entry.mre),
+                format!("{least:.1} to {most:.1} %"),
+                format!("{:.1} %", 100.0 * entry.relative_p50),
+                format!("{:.3}", entry.r2),
+            ]);
+        }
+        table.align_right(2..);
+        text.table(table);
+        match (self.inside, self.width) {
+            (Some(inside), Some(width)) => text.line(format_args!(
+                "intervals hold {:.1} % of the latencies not learned from (90 % are meant to be \
+                 inside), upper end {width:.2} times the lower",
+                100.0 * inside
+            )),
+            _ => text.line("points are too few for intervals"),
+        };
+        text.line(format_args!(
+            "learned in {:.3} s, {:.0} ns a prediction",
+            self.fit_seconds, self.predict_ns
+        ));
+        text
+    }
+}
+
+impl DrivePrediction {
+    /// The prediction in lines.
+    pub fn text(&self) -> Text {
+        let Self { latency, iops, bandwidth, .. } = self;
+        let all = Target::ALL.into_iter().zip([latency, iops, bandwidth]);
+        let mut text = Text::default();
+        for (target, Estimate { value, interval }) in all {
+            let (name, value) = (target.name(), target.text(*value));
+            let known = interval.map_or_else(
+                || "how far off is not known".to_owned(),
+                |Interval { low, high }| {
+                    format!("90 % interval {} to {}", target.text(low), target.text(high))
+                },
+            );
+            text.line(format_args!("{name} {value}, {known}"));
+        }
         text
     }
 }

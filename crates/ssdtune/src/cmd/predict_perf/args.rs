@@ -5,11 +5,12 @@ use crate::global::whole;
 use crate::outcome::{Failure, InFile, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{ReadArgs, warn_of};
+use anyhow::anyhow;
 use ssdtune_experiment::{Origin, RequestSource, is_pipe};
 use ssdtune_predict::blackbox::grid;
 use ssdtune_predict::blackbox::windows::{WINDOW_REQUESTS, Window};
 use ssdtune_predict::blackbox::{
-    BlackBoxModel, MeasureError, MeasureSettings, Point, ResultsError, SampleSize,
+    AnyModel, BlackBoxModel, MeasureError, MeasureSettings, Point, ResultsError, SampleSize,
 };
 use std::path::{Path, PathBuf};
 
@@ -148,9 +149,20 @@ pub(super) struct ModelArg {
 }
 
 impl ModelArg {
-    /// Reads the model.
+    /// Reads the model, of either kind.
+    pub(super) fn read_any(&self) -> Outcome<AnyModel> {
+        AnyModel::read(&self.model).map_err(Failure::input)
+    }
+
+    /// Reads the model, which must be one that can predict windows.
     pub(super) fn read(&self) -> Outcome<BlackBoxModel> {
-        BlackBoxModel::read(&self.model).map_err(Failure::input)
+        match self.read_any()? {
+            AnyModel::Grid(model) => Ok(*model),
+            AnyModel::Few(_) => Err(Failure::usage(anyhow!(
+                "{}: a model of few points predicts points (--point), and no windows of traces",
+                self.model.display()
+            ))),
+        }
     }
 }
 
@@ -171,6 +183,7 @@ pub(super) fn results_failure(error: ResultsError) -> Failure {
 pub(super) fn measure_failure(error: MeasureError) -> Failure {
     match error {
         MeasureError::Interrupted => Failure::Interrupted,
+        MeasureError::Jobs(_) => Failure::usage(error),
         other => Failure::Work(other.into()),
     }
 }

@@ -1,22 +1,32 @@
-//! `predict-perf import`: what fio measured, as results.
+//! `predict-perf import`: what was measured of a real drive, as results.
 
-use super::args::read_text;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
-use ssdtune_predict::blackbox::{Results, fio};
+use ssdtune_calibrate::Expression;
+use ssdtune_predict::blackbox::{ImportOptions, Imported, import};
 use std::path::PathBuf;
 
 /// Arguments of `predict-perf import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Output of fio --output-format=json (or json+) of jobs made by `predict-perf fio-jobs`.
-    #[arg(required = true, value_name = "JSON")]
+    /// Files or folders of measured points: output of fio --output-format=json (or json+), of jobs
+    /// made by `predict-perf fio-jobs` or any others, and all that `ssdtune calibrate` reads.
+    #[arg(required = true, value_name = "POINTS")]
     files: Vec<PathBuf>,
 
     /// Name of the device in reports.
     #[arg(long, value_name = "NAME")]
     device: String,
+
+    /// The drive, as the points name it; needed where they are of several.
+    #[arg(long, value_name = "NAME")]
+    drive: Option<String>,
+
+    /// Take only the points for which this holds (a rule as for `calibrate --hold-out`), as in
+    /// `source=*spdk*`.
+    #[arg(long, value_name = "EXPR")]
+    only: Option<Expression>,
 
     /// File of JSON lines for the results.
     #[arg(long, value_name = "FILE")]
@@ -25,10 +35,12 @@ pub(crate) struct Args {
 
 /// Reads all files, then writes.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let read = |path: &PathBuf| Ok((path.display().to_string(), read_text(path)?));
-    let files: Vec<(String, String)> = args.files.iter().map(read).collect::<Outcome<_>>()?;
-    let (source, points) = fio::import(args.device.clone(), &files).map_err(Failure::input)?;
-    outputs::write(&args.out, Results::new(source, &points).to_lines())?;
-    let file = args.out.display();
-    context.line(format_args!("{} points of {} in {file}", points.len(), args.device))
+    let Args { device, drive, only, .. } = args;
+    let options =
+        ImportOptions { device: device.clone(), drive: drive.clone(), only: only.clone() };
+    let Imported { results, notes } = import(&args.files, &options).map_err(Failure::input)?;
+    notes.iter().for_each(|note| context.note(note));
+    outputs::write(&args.out, results.to_lines())?;
+    let (points, file) = (results.rows.len(), args.out.display());
+    context.line(format_args!("{points} points of {device} in {file}"))
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::global::real;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
-use ssdtune_predict::blackbox::{BlackBoxModel, Point, Prediction};
+use ssdtune_predict::blackbox::{AnyModel, BlackBoxModel, Point, Prediction};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `predict-perf predict`.
@@ -41,22 +41,31 @@ pub(crate) struct Args {
 
 /// Predicts and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let model = args.model.read()?;
     match (&args.point, &args.trace) {
-        (Some(point), _) => one(&model, point, args.rate, context),
-        (None, Some(path)) => windows(args, path, &model, context),
+        (Some(point), _) => one(&args.model.read_any()?, point, args.rate, context),
+        (None, Some(path)) => windows(args, path, &args.model.read()?, context),
         (None, None) => Err(Failure::usage(anyhow!("give --point or --trace"))),
     }
 }
 
 /// Predicts a point.
-fn one(model: &BlackBoxModel, point: &Point, rate: Option<f64>, context: &Context) -> Outcome {
-    let workload = model.characteristics(point, rate).map_err(Failure::usage)?;
-    let prediction = model.predict(&workload);
-    if !context.json() {
-        prediction.warnings.iter().for_each(|warning| context.warn(warning));
+fn one(model: &AnyModel, point: &Point, rate: Option<f64>, context: &Context) -> Outcome {
+    let warn = |warnings: &[String]| {
+        warnings.iter().filter(|_| !context.json()).for_each(|warning| context.warn(warning));
+    };
+    match model {
+        AnyModel::Grid(model) => {
+            let workload = model.characteristics(point, rate).map_err(Failure::usage)?;
+            let prediction = model.predict(&workload);
+            warn(&prediction.warnings);
+            context.show(&prediction, model.text(&prediction))
+        }
+        AnyModel::Few(model) => {
+            let prediction = model.predict(point, rate).map_err(Failure::usage)?;
+            warn(&prediction.warnings);
+            context.show(&prediction, prediction.text())
+        }
     }
-    context.show(&prediction, model.text(&prediction))
 }
 
 /// Predicts every window of a trace.
