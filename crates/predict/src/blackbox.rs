@@ -21,6 +21,7 @@ pub mod fio;
 pub mod grid;
 pub mod windows;
 
+mod batch;
 mod bottleneck;
 mod choice;
 mod conformal;
@@ -45,6 +46,7 @@ mod sweep;
 mod text;
 mod window;
 
+pub use batch::BatchLine;
 pub use choice::sweep_designs;
 pub use designs::{DesignPoint, Designs};
 pub use drive_model::{

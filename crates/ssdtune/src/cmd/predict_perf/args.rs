@@ -30,9 +30,7 @@ pub(super) struct GridArgs {
 impl GridArgs {
     /// The points that the arguments name.
     pub(super) fn points(&self, context: &Context) -> Outcome<Vec<Point>> {
-        let file = &self.grid;
-        let read = || grid::parse(file, &read_text(Path::new(file))?).map_err(Failure::input);
-        let points = grid::named(file).map_or_else(read, Ok)?;
+        let points = grid_points(&self.grid)?;
         Ok(match self.sample {
             Some(count) => grid::sample(&points, count as usize, context.seed().unwrap_or(0)),
             None => points,
@@ -164,6 +162,12 @@ impl ModelArg {
             ))),
         }
     }
+}
+
+/// The points of a grid, which is given by its name or a file.
+pub(super) fn grid_points(file: &str) -> Outcome<Vec<Point>> {
+    let read = || grid::parse(file, &read_text(Path::new(file))?).map_err(Failure::input);
+    grid::named(file).map_or_else(read, Ok)
 }
 
 /// Reads a text file that the user names.

@@ -1,16 +1,16 @@
 //! `predict-perf predict`: what a model predicts for a workload.
 
-use super::args::{ModelArg, WindowArgs};
+use super::args::{ModelArg, WindowArgs, grid_points};
 use crate::context::Context;
 use crate::global::real;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
-use ssdtune_predict::blackbox::{AnyModel, BlackBoxModel, Point, Prediction};
+use ssdtune_predict::blackbox::{AnyModel, BatchLine, BlackBoxModel, Point, Prediction};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `predict-perf predict`.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "point"])))]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "point", "points"])))]
 pub(crate) struct Args {
     #[command(flatten)]
     model: ModelArg,
@@ -24,6 +24,11 @@ pub(crate) struct Args {
     /// with 16 KiB left out between them (r0 is sequential).
     #[arg(long, value_name = "POINT")]
     point: Option<Point>,
+
+    /// Predict every point of a grid, by its name or from a file that lists points; quickly, and
+    /// without intervals.
+    #[arg(long, value_name = "NAME|FILE")]
+    points: Option<String>,
 
     /// Requests outstanding, for a trace and a model of a closed loop.
     #[arg(long, value_name = "N", requires = "trace")]
@@ -41,10 +46,15 @@ pub(crate) struct Args {
 
 /// Predicts and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    match (&args.point, &args.trace) {
-        (Some(point), _) => one(&args.model.read_any()?, point, args.rate, context),
-        (None, Some(path)) => windows(args, path, &args.model.read()?, context),
-        (None, None) => Err(Failure::usage(anyhow!("give --point or --trace"))),
+    match (&args.point, &args.points, &args.trace) {
+        (Some(point), ..) => one(&args.model.read_any()?, point, args.rate, context),
+        (_, Some(grid), _) => {
+            let (model, points) = (args.model.read_any()?, grid_points(grid)?);
+            let lines = context.pool()?.install(|| model.batch(&points)).map_err(Failure::usage)?;
+            context.show(&lines, BatchLine::table(&lines))
+        }
+        (.., Some(path)) => windows(args, path, &args.model.read()?, context),
+        _ => Err(Failure::usage(anyhow!("give --point, --points or --trace"))),
     }
 }
 
