@@ -17,8 +17,8 @@
 //!
 //! A [`Load`] says where a workload leaves the range in which a calibrated drive was tested.
 //!
-//! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them. [`summary()`] and
-//! [`comparison()`] tell people the results.
+//! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them; each of its
+//! simulations is a [`Cell`]. [`summary()`] and [`comparison()`] tell people the results.
 //!
 //! This crate knows no command line, no tuner and no other simulator's files.
 //!
@@ -52,6 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cell;
 mod error;
 mod experiment;
 mod extents;
@@ -70,6 +71,7 @@ mod summary;
 mod tally;
 mod tested;
 
+pub use cell::{Cell, CellOptions, CellResult, CellsDocument};
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};

@@ -80,7 +80,7 @@ pub(crate) fn failure_of_result(error: TuneError, context: &Context) -> Failure 
 }
 
 /// The failure, and so the exit code, of tuning that cannot go on.
-pub(crate) fn failure(error: TuneError) -> Failure {
+pub fn failure(error: TuneError) -> Failure {
     match error {
         TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
         TuneError::Measure(MeasureError::Memory(error)) => autodb::failure(error),

@@ -10,10 +10,10 @@ use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_experiment::{
-    AddressFit, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource, Start,
-    grid, unsupported,
+    AddressFit, Cell, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource,
+    Start, grid, unsupported,
 };
-use ssdtune_model::{Calibrated, DeviceConfig};
+use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::pair;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
 use std::path::{Path, PathBuf};
@@ -27,13 +27,9 @@ const RUNS_MAX: usize = 100_000;
 /// One simulation of the command.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedRun {
-    pub(super) experiment: Experiment,
+    pub(super) cell: Cell,
     /// What gives channels to the tenants while it runs.
     pub(super) allocator: Option<Arc<Keeper>>,
-    /// What is known of the real drive, if it was calibrated to one.
-    pub(super) calibrated: Option<Arc<Calibrated>>,
-    /// The parameters that the sweep has set.
-    pub(super) settings: Vec<(String, String)>,
 }
 
 /// Every simulation of the command line: each set of flows on each drive of the sweep.
@@ -81,7 +77,8 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
                 Experiment { save: args.save.as_deref().map(Path::to_path_buf), ..experiment };
             let (allocator, settings) = (allocator.clone(), settings.clone());
             let calibrated = calibrated.clone();
-            runs.push(PlannedRun { experiment, allocator, calibrated, settings });
+            let cell = Cell { experiment, calibrated, settings };
+            runs.push(PlannedRun { cell, allocator });
         }
     }
     if args.save.is_some() && runs.len() > 1 {
