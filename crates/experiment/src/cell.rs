@@ -23,6 +23,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Requests that are taken of a workload model unless said otherwise.
+pub const MODEL_REQUESTS: u64 = 1_000_000;
+/// The most cells of a sweep.
+pub const CELLS_MAX: usize = 100_000;
+
 /// One simulation of a sweep.
 #[derive(Clone, Debug)]
 pub struct Cell {
@@ -173,14 +178,15 @@ pub struct CellsDocument<'a, E = (), D = (), F = ()> {
     /// Why the whole fails, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<E>,
-    cells: &'a [CellResult<D, F>],
+    cells: Vec<&'a CellResult<D, F>>,
 }
 
 impl<'a, E, D, F> CellsDocument<'a, E, D, F> {
     /// The document of these cells; `error` says why the whole fails.
-    pub fn new(cells: &'a [CellResult<D, F>], error: Option<E>) -> Self {
+    pub fn new(cells: impl IntoIterator<Item = &'a CellResult<D, F>>, error: Option<E>) -> Self {
+        let cells: Vec<_> = cells.into_iter().collect();
         let unfinished =
-            |cell: &CellResult<D, F>| cell.report.as_ref().is_none_or(|report| report.partial);
+            |cell: &&CellResult<D, F>| cell.report.as_ref().is_none_or(|report| report.partial);
         let partial = cells.iter().any(unfinished);
         Self { schema: ssdtune_sim::SCHEMA, partial, error, cells }
     }
@@ -209,8 +215,12 @@ impl<D, F> CellResult<D, F> {
     }
 
     /// Cells as the rows of a table; those without a report are left out.
-    pub fn table(cells: &[Self]) -> Text {
-        let runs: Vec<ComparedRun> = cells.iter().filter_map(Self::compared).collect();
+    pub fn table<'a>(cells: impl IntoIterator<Item = &'a Self>) -> Text
+    where
+        Self: 'a,
+    {
+        let cells: Vec<&Self> = cells.into_iter().collect();
+        let runs: Vec<ComparedRun> = cells.iter().filter_map(|cell| cell.compared()).collect();
         if runs.is_empty() {
             return Text::new();
         }
@@ -218,7 +228,7 @@ impl<D, F> CellResult<D, F> {
         // A pair's scenarios may differ in what they start with; all other cells start alike.
         let starts: BTreeSet<&str> =
             cells.iter().map(|cell| cell.preparation.start.as_str()).collect();
-        if let [cell, ..] = cells
+        if let [cell, ..] = cells[..]
             && starts.len() == 1
         {
             text.line(cell.preparation.line(None));

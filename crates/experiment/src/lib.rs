@@ -65,13 +65,14 @@ mod preparation;
 mod prepare;
 mod recorder;
 pub mod sampled;
+mod series;
 mod serve;
 mod source;
 mod summary;
 mod tally;
 mod tested;
 
-pub use cell::{Cell, CellOptions, CellResult, CellsDocument};
+pub use cell::{CELLS_MAX, Cell, CellOptions, CellResult, CellsDocument, MODEL_REQUESTS};
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};
@@ -83,7 +84,8 @@ pub use preparation::{
     Age, OVERWRITES, Preparation, PreparationError, PreparationInWords, Share, Shares, Start,
 };
 pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
-pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
+pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions};
+pub use series::{KeepSeries, SERIES_COLUMNS, SeriesRow};
 pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
 pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_first};
 pub use summary::{ComparedRun, comparison, fairness, summary};

@@ -41,11 +41,19 @@ pub use program::Invocation;
 
 use clap::FromArgMatches as _;
 use failure_document::FailureDocument;
+use std::ffi::OsString;
+use std::io::Write as _;
 
 /// Runs the command and returns its exit code. A process is this command once: it takes the signals
 /// that end a process, and the first command line stands in all results.
 pub fn run(invocation: Invocation) -> u8 {
-    let words = &program::begin(invocation).words;
+    let code = run_words(&program::begin(invocation).words);
+    // Where the program is not Rust's, nobody else hands out what has no line end yet.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+fn run_words(words: &[OsString]) -> u8 {
     let mut command = cmd::command_line();
     let matches = match command.try_get_matches_from_mut(words) {
         Ok(matches) => matches,

@@ -1,7 +1,7 @@
 //! The workloads of a task by their names: a target, the others, and the same ones with other
 //! requests, on which a result is judged.
 
-use super::named::{LoadOptions, NamedError, NamedWorkload, Sampling};
+use super::named::{HeldTrace, LoadOptions, NamedError, NamedWorkload, Sampling};
 use super::{Workload, published_workloads};
 use ssdtune_experiment::AddressFit;
 use ssdtune_model::Sectors;
@@ -44,6 +44,8 @@ pub struct SetOptions {
     /// How traces that are too long to be run whole are sampled; `None`: their first requests are
     /// taken.
     pub sampled: Option<Sampling>,
+    /// Traces in memory, which go before files and models of the same name.
+    pub held: Vec<HeldTrace>,
 }
 
 /// Reads the depth of a workload's closed loop, as in `websearch=256`.
@@ -68,7 +70,10 @@ impl WorkloadSet {
     /// workload that is not named.
     pub fn load(target: &str, others: &[String], options: &SetOptions) -> Result<Self, NamedError> {
         let named = |name: &str| -> Result<NamedWorkload, NamedError> {
-            Ok(NamedWorkload::parse(name)?.read_as(options.read.clone()))
+            match options.held.iter().find(|held| held.workload == name) {
+                Some(held) => Ok(NamedWorkload::of_held(held.clone())),
+                None => Ok(NamedWorkload::parse(name)?.read_as(options.read.clone())),
+            }
         };
         let target = named(target)?;
         let others = named_others(others, &target, named)?;
@@ -165,6 +170,7 @@ mod tests {
             read,
             validate: true,
             sampled: None,
+            held: Vec::new(),
         };
         WorkloadSet::load(target, &others, &options)
     }
