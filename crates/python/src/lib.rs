@@ -40,7 +40,7 @@ mod _ssdtune {
     #[pymodule_export]
     use crate::objective::{RawObjective, run_grade};
     #[pymodule_export]
-    use crate::search::{RawRecommendation, run_search};
+    use crate::search::{RawRecommendation, run_search, write_files};
     #[pymodule_export]
     use crate::simulate::{RawResult, document, run_cells, table};
     #[pymodule_export]

@@ -105,6 +105,13 @@ impl RawObjective {
         self.axes.clone_ref(py)
     }
 
+    /// Ends the thread. Nothing can be asked afterwards.
+    fn close(&self) {
+        if let Ok(mut questions) = self.questions.lock() {
+            *questions = None;
+        }
+    }
+
     /// The answer to a point, as JSON, and why it is no point.
     fn ask(
         &self,
@@ -118,7 +125,9 @@ impl RawObjective {
             _ => false,
         };
         if !sent {
-            return Err(failed(anyhow::anyhow!("the objective was interrupted: make a new one")));
+            return Err(failed(anyhow::anyhow!(
+                "the objective is closed or was interrupted: make a new one"
+            )));
         }
         self.wait(py, answer)
     }

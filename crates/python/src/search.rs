@@ -12,6 +12,7 @@ use ssdtune_tune::recommend::{self, Recommendation};
 use ssdtune_tune::search::{self, Begun, PriorKnowledge, Settings};
 use ssdtune_tune::{DefaultSpace, Stage, TuneError, TuningJob};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -131,6 +132,12 @@ pub(crate) fn run_search(
         result.store(db, beginning).map_err(|error| raised(of_memory(error)))?;
     }
     raw(&result)
+}
+
+/// Writes texts into files of a directory, each as a whole.
+#[pyfunction]
+pub(crate) fn write_files(directory: PathBuf, files: BTreeMap<String, String>) -> PyResult<()> {
+    ssdtune_output::write_into(&directory, files).map_err(failed)
 }
 
 fn begun(job: &TuningJob, settings: &Settings, own: &SearchFlags) -> PyResult<Option<Begun>> {

@@ -22,10 +22,12 @@ def test_examples_run(name: str) -> None:
     options = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
     runner = doctest.DocTestRunner(optionflags=options)
     examples = 0
-    for own in (module, *compiled(module)):
-        for test in finder.find(own, getattr(own, "__name__", name), module=False):
-            examples += len(test.examples)
-            runner.run(test)
+    tests = finder.find(module)
+    for own in compiled(module):
+        tests += finder.find(own, getattr(own, "__name__", name), module=False)
+    for test in tests:
+        examples += len(test.examples)
+        runner.run(test)
     assert runner.failures == 0
     assert examples > 0 or name in WITHOUT, "a module without an example"
 

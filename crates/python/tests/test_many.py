@@ -51,7 +51,7 @@ def executors() -> list[Any]:
 @pytest.mark.parametrize("make", executors())
 def test_every_executor_gives_the_same(make: Any, trace: st.Trace, csv: Path) -> None:
     drives = st.Device("z-ssd").sweep(**AXES)
-    served = [trace, csv, [trace, trace], st.workload("websearch")]
+    served: list[Any] = [trace, csv, [trace, trace], st.workload("websearch")]
     options: dict[str, Any] = {"start": "steady:0.5", "requests": 200, "log": True}
     here = st.simulate_many(drives, served, **options)
     with make() as executor:

@@ -11,8 +11,9 @@ other. Names, defaults and results are those of the command ``ssdtune``, which i
 1000
 """
 
-from ._errors import DataError, Error, Fault, LostError, UsageError, WorkError
+from ._errors import DataError, Error, Fault, LostError, Unfit, UsageError, WorkError
 from ._result import Record, Result, Results
+from ._search import Evaluator, Grades, Objective, SearchResult, grade, search
 from ._simulate import simulate, simulate_many
 from ._ssdtune import Device, Trace, Workload, __version__, presets, workloads
 
@@ -23,17 +24,24 @@ __all__ = [
     "DataError",
     "Device",
     "Error",
+    "Evaluator",
     "Fault",
+    "Grades",
     "LostError",
+    "Objective",
     "Record",
     "Result",
     "Results",
+    "SearchResult",
     "Trace",
+    "Unfit",
     "UsageError",
     "WorkError",
     "Workload",
     "__version__",
+    "grade",
     "presets",
+    "search",
     "simulate",
     "simulate_many",
     "workload",

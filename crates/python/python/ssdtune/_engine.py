@@ -92,8 +92,8 @@ class Engine:
                     pickle.dump(trace, file, protocol=pickle.HIGHEST_PROTOCOL)
         return TraceReference(digest, path)
 
-    def run(self, call: Call) -> Any:
-        """The result of a call, whose own exceptions are raised.
+    def run(self, call: Call, stopped: Callable[[], bool] = lambda: False) -> Any:
+        """The result of a call, whose own exceptions are raised. It is given up once ``stopped``.
 
         A call whose worker dies runs again. Where a whole pool breaks, nobody knows which call it
         was: each that was under way then runs by itself, so that the one to blame is found.
@@ -101,11 +101,11 @@ class Engine:
         kills, alone = 0, False
         parcels: tuple[Trace, ...] = ()
         while True:
-            executor, generation, lost = self._executor, self._generation, None
+            lost: Exception | None = None
             with self._entered(alone):
                 executor, generation = self._executor, self._generation
                 try:
-                    kind, value = self._wait(executor.submit(_worker.work, call, parcels))
+                    kind, value = self._wait(executor.submit(_worker.work, call, parcels), stopped)
                 except _Stopped:
                     raise KeyboardInterrupt from None
                 except Exception as error:
@@ -161,14 +161,16 @@ class Engine:
             thread.join()
         return results
 
-    def _wait(self, future: Future[tuple[str, Any]]) -> tuple[str, Any]:
+    def _wait(
+        self, future: Future[tuple[str, Any]], stopped: Callable[[], bool]
+    ) -> tuple[str, Any]:
         while True:
             try:
                 return future.result(timeout=_LOOK_S)
             except Timeout:
                 if future.done():
                     raise
-                if self._stop.is_set():
+                if self._stop.is_set() or stopped():
                     future.cancel()
                     raise _Stopped from None
 

@@ -58,5 +58,9 @@ class DataError(Error, ValueError):
     code = 3
 
 
+class Unfit(Error):
+    """A drive cannot serve a trace: what an ``Evaluator`` raises then."""
+
+
 class LostError(WorkError):
     """A cell was lost three times: each time the worker that ran it was gone."""
