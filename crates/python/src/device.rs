@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// >>> st.Device("intel-750", **{"bus.chanels": 16, "gc.policy": "gredy"})
 /// Traceback (most recent call last):
 /// ssdtune.UsageError: bus.chanels: no such key; did you mean bus.channels?
-/// gc.policy = gredy: must be one of greedy, rga, random, random-p, random-pp, fifo, cost-benefit; did you mean greedy?
+/// gc.policy = gredy: must be one of greedy, rga, ...; did you mean greedy?
 #[pyclass(module = "ssdtune", frozen)]
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
@@ -129,7 +129,8 @@ impl Device {
     /// varies slowest. Each drive says in ``settings`` where it stands in the sweep.
     ///
     /// >>> import ssdtune as st
-    /// >>> drives = st.Device("z-ssd").sweep(**{"bus.channels": [4, 8], "gc.policy": "greedy,fifo"})
+    /// >>> axes = {"bus.channels": [4, 8], "gc.policy": "greedy,fifo"}
+    /// >>> drives = st.Device("z-ssd").sweep(**axes)
     /// >>> drives[1].settings
     /// {'bus.channels': '4', 'gc.policy': 'fifo'}
     #[pyo3(signature = (**axes))]

@@ -37,8 +37,9 @@ pub(crate) fn prepare(command: &Command, matches: &ArgMatches) {
     });
 }
 
-/// Ends the process where `bytes` more cannot be had. Returns, which aborts it, in another program
-/// than the command, or where that too takes more memory than there is, or if another thread does not come to an end with it.
+/// Ends the process where `bytes` more cannot be had. Returns, which aborts it, in a program that
+/// is not the command, where ending takes more memory than there is, or if another thread does not
+/// come to an end with it.
 #[cold]
 fn end(bytes: usize) {
     thread_local!(static IS_ENDING: Cell<bool> = const { Cell::new(false) });

@@ -24,8 +24,8 @@ fn drawn(mut job: TuningJob, context: &Context) -> Outcome<TuningJob> {
     Ok(job)
 }
 
-/// The failure, and so the exit code, of a job that cannot be loaded. A name that stands for nothing
-/// is a wrong argument; a file that cannot be read is a wrong input.
+/// The failure, and so the exit code, of a job that cannot be loaded. A name that stands for
+/// nothing is a wrong argument; a file that cannot be read is a wrong input.
 pub fn failure_of_job(error: JobError) -> Failure {
     match error {
         JobError::Asked(AskedError::File(error)) | JobError::Workloads(NamedError::File(error)) => {

@@ -27,7 +27,8 @@ const USED: f64 = 0.9;
 /// What a user states of a job.
 #[derive(Clone, Debug)]
 pub struct JobOptions {
-    /// The workload to serve better, by its name ([`NamedWorkload`](crate::workload::NamedWorkload)).
+    /// The workload to serve better, by its name, as
+    /// [`NamedWorkload`](crate::workload::NamedWorkload) reads it.
     pub target: String,
     /// The workloads not to hurt; empty: the published ones; `none`: none.
     pub others: Vec<String>,
@@ -90,8 +91,8 @@ impl JobOptions {
         }
     }
 
-    /// The share of a trace that a prefix of so many requests is: a tenth if nothing is said, all of
-    /// it for 0 requests.
+    /// The share of a trace that a prefix of so many requests is: a tenth if nothing is said, all
+    /// of it for 0 requests.
     pub fn prefix_share(&self, requests: Option<u32>) -> f64 {
         let Some(requests) = requests else { return Settings::default().prefix };
         let share = f64::from(requests) / f64::from(self.requests.unwrap_or(REQUESTS));

@@ -102,6 +102,8 @@ class Engine:
         parcels: tuple[Trace, ...] = ()
         while True:
             lost: Exception | None = None
+            kind: str = "lost"
+            value: Any = None
             with self._entered(alone):
                 executor, generation = self._executor, self._generation
                 try:
@@ -109,7 +111,7 @@ class Engine:
                 except _Stopped:
                     raise KeyboardInterrupt from None
                 except Exception as error:
-                    kind, value, lost = "lost", None, error
+                    lost = error
             if kind == "done":
                 return value
             if kind == "failed":
