@@ -100,7 +100,7 @@ impl Cell {
             return result;
         }
         match self.measured(how, observers) {
-            Ok((report, outside, alone)) => {
+            Ok((Observed { report, outside }, alone)) => {
                 result.outside_tested_range = outside;
                 let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
                 result.slowdown = (how.slowdown && whole).then(|| Slowdown::of(&report, &alone));
@@ -133,12 +133,12 @@ impl Cell {
         }
     }
 
-    /// The report, what of it is outside the tested range, and the reports of each tenant alone.
+    /// What was observed, and the reports of each tenant alone.
     fn measured(
         &self,
         how: &CellOptions<'_>,
         observers: &mut [&mut dyn Observer],
-    ) -> Result<(Report, Option<Vec<String>>, Vec<Report>), ExperimentError> {
+    ) -> Result<(Observed, Vec<Report>), ExperimentError> {
         let mut alone = Ok(Vec::new());
         let shared = rayon::in_place_scope(|scope| {
             if how.slowdown {
@@ -146,15 +146,14 @@ impl Cell {
             }
             self.observed(how, observers)
         });
-        let (report, outside) = shared?;
-        Ok((report, outside, alone?))
+        Ok((shared?, alone?))
     }
 
     fn observed(
         &self,
         how: &CellOptions<'_>,
         observers: &mut [&mut dyn Observer],
-    ) -> Result<(Report, Option<Vec<String>>), ExperimentError> {
+    ) -> Result<Observed, ExperimentError> {
         let created = Recorder::create(&how.record);
         let mut recorder = created.map_err(|error| ExperimentError::Observer(Box::new(error)))?;
         let mut load = self.calibrated.as_ref().map(|_| Load::default());
@@ -166,8 +165,15 @@ impl Cell {
         let outside = load.zip(self.calibrated.as_ref()).map(|(load, real)| {
             load.of_run(replays, &report).outside(real, &self.experiment.device)
         });
-        Ok((report, outside))
+        Ok(Observed { report, outside })
     }
+}
+
+/// What a run gave.
+struct Observed {
+    report: Report,
+    /// What of it is outside of the range in which the drive was tested.
+    outside: Option<Vec<String>>,
 }
 
 /// What all cells gave, as one document.

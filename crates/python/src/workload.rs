@@ -58,7 +58,7 @@ impl Workload {
         seed: u64,
         seed_set: &str,
     ) -> PyResult<Trace> {
-        let set: SeedSet = seed_set.parse().map_err(|error| wrong_text(format!("{error}")))?;
+        let set: SeedSet = seed_set.parse().map_err(wrong_text)?;
         let generator = Generator::new(&self.model, Seed { set, index: seed });
         let generator = generator.map_err(wrong)?;
         let all = watched(py, 1, |_| Ok(()), |_| generator.take(requests).collect())?;
