@@ -247,3 +247,71 @@ impl<D, F> CellResult<D, F> {
         Some(ComparedRun { number: *number, workload, settings, report: report.as_ref()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RequestSource;
+    use ssdtune_model::{Nanos, Sectors, TenantId, presets};
+    use ssdtune_sim::Replay;
+    use ssdtune_trace::{Op, Request};
+    use std::sync::atomic::AtomicBool;
+
+    fn cell(lba: u64) -> Cell {
+        let request = |n: u64| Request {
+            at: Nanos(10_000 * n),
+            lba: Sectors(lba + 8 * n),
+            sectors: 8,
+            tenant: TenantId(0),
+            op: Op::Write,
+        };
+        let device = presets::load("samsung-850-pro").unwrap().check().unwrap();
+        let source = RequestSource::of_requests("ten", (0..10).map(request).collect::<Vec<_>>());
+        let experiment = Experiment::new(&device, source, Replay::Open);
+        let settings = vec![("gc.threshold".to_owned(), "0.05".to_owned())];
+        Cell { experiment, calibrated: None, settings }
+    }
+
+    fn run(cell: &Cell, stop: bool) -> CellResult {
+        let stop = AtomicBool::new(stop);
+        let run = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
+        let how = CellOptions { run, record: RecorderOptions::default(), slowdown: false };
+        cell.run(3, &how, &mut [])
+    }
+
+    fn document(results: &[&CellResult]) -> serde_json::Value {
+        let document = CellsDocument::<()>::new(results.iter().copied(), None);
+        serde_json::to_value(document).unwrap()
+    }
+
+    #[test]
+    fn a_result_that_was_put_into_json_makes_the_same_document() {
+        let result = run(&cell(0), false);
+        assert_eq!((result.cell, result.workload.as_str()), (3, "ten"));
+        let text = serde_json::to_string(&result).unwrap();
+        let copy: CellResult = serde_json::from_str(&text).unwrap();
+        assert_eq!(document(&[&copy]), document(&[&result]));
+        assert_eq!(
+            copy.in_full([], []).unwrap().to_string(),
+            result.in_full([], []).unwrap().to_string()
+        );
+        let lines = ["decided".to_owned(), "took".to_owned()].map(|line| [line]);
+        let [decided, took] = lines;
+        let told = result.in_full(decided, took).unwrap().to_string();
+        assert!(told.find("decided") < told.find("took"), "{told}");
+    }
+
+    #[test]
+    fn a_cell_that_fails_or_does_not_begin_has_no_report() {
+        let failed = run(&cell(1 << 40), false);
+        assert!(failed.failure.is_some() && failed.report.is_none());
+        assert!(failed.error.as_deref().is_some_and(|text| text.contains("the drive ends at")));
+        let idle = run(&cell(0), true);
+        assert!(idle.report.is_none() && idle.error.is_none());
+        let whole = run(&cell(0), false);
+        assert_eq!(document(&[&whole])["partial"], false);
+        assert_eq!(document(&[&whole, &idle])["partial"], true);
+        assert!(idle.in_full([], []).is_none());
+        assert!(CellResult::table([&whole, &failed]).to_string().contains("start"));
+    }
+}

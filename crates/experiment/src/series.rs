@@ -173,3 +173,57 @@ impl Observer for KeepSeries {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::{Recorder, RecorderOptions};
+    use crate::{Experiment, RequestSource, RunOptions};
+    use ssdtune_model::{Sectors, TenantId, presets};
+    use ssdtune_sim::Replay;
+    use ssdtune_trace::Request;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn the_rows_that_are_kept_are_those_of_the_file() {
+        let request = |n: u64| Request {
+            at: Nanos(10_000 * n),
+            lba: Sectors(8 * (n * 7_919 % 100_000)),
+            sectors: 8,
+            tenant: TenantId(0),
+            op: if n % 3 == 0 { Op::Write } else { Op::Read },
+        };
+        // The silence before the last request is of intervals in which nothing happens.
+        let mut requests: Vec<Request> = (0..200).map(request).collect();
+        requests[199].at = Nanos(9_500_000);
+        let device = presets::load("samsung-850-pro").unwrap().check().unwrap();
+        let source = RequestSource::of_requests("mixed", requests);
+        let experiment = Experiment::new(&device, source, Replay::Open);
+        let directory = tempfile::tempdir().unwrap();
+        let (path, interval) = (directory.path().join("series.csv"), Nanos(1_000_000));
+        let options = RecorderOptions { log: None, series: Some((path.clone(), interval)) };
+        let mut recorder = Recorder::create(&options).unwrap();
+        let mut kept = KeepSeries::new(interval);
+        let stop = AtomicBool::new(false);
+        let run = RunOptions { stop: &stop, progress: &|_, _| {}, exact_percentiles: false };
+        experiment.run(&run, &mut [&mut recorder, &mut kept]).unwrap();
+
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(lines[0].join(","), SERIES_COLUMNS);
+        assert_eq!(lines.len(), kept.rows.len() + 1);
+        assert!(kept.rows.iter().any(|row| row.device_latency_mean_ns.is_none()));
+        for (line, row) in lines[1..].iter().zip(&kept.rows) {
+            let whole = |column: usize| line[column].parse::<u64>().ok();
+            assert_eq!((whole(0), whole(1)), (Some(row.start.0), Some(row.end.0)));
+            assert_eq!((whole(2), whole(3)), (Some(row.reads), Some(row.writes)));
+            assert_eq!(
+                (whole(9), whole(10)),
+                (row.device_latency_p99_ns, row.device_latency_max_ns)
+            );
+            assert_eq!((whole(12), whole(16)), (Some(row.pages_read), Some(row.blocks_erased)));
+            assert_eq!(line[17].is_empty(), row.power_w.is_none());
+        }
+        assert_eq!(kept.rows.iter().map(|row| row.reads + row.writes).sum::<u64>(), 200);
+    }
+}

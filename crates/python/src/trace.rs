@@ -7,16 +7,18 @@ use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
-use ssdtune_experiment::{Origin, RequestSource};
+use ssdtune_experiment::{Origin, Position, RequestSource};
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
-    ColumnSpec, Devices, Event, Format, Op, REQUEST_BYTES, ReadOptions, Request, TenantId, TimeUnit,
+    ColumnSpec, Devices, Event, Format, Op, REQUEST_BYTES, ReadOptions, Request, TenantId,
+    TimeUnit, TraceError, note_held,
 };
 
 use ssdtune_tune::memory::{Digest, digest_requests};
 use std::ffi::c_int;
 use std::mem::offset_of;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Requests of a host in memory, in order of time; 24 bytes each.
@@ -56,14 +58,20 @@ impl Trace {
         *self.digest.get_or_init(|| digest_requests(self.requests.iter()))
     }
 
-    fn load(source: &RequestSource, py: Python<'_>) -> PyResult<Self> {
-        let loaded = watched(py, 1, |_| Ok(()), |_| source.load(usize::MAX))?;
-        let loaded = loaded.map_err(wrong_data)?;
-        let (requests, warnings) = match loaded.map(|own| (own.origin, own.warnings)) {
-            Some((Origin::Memory { requests, .. }, warnings)) => (requests, warnings),
-            _ => (Arc::default(), Vec::new()),
-        };
-        Ok(Self { name: source.name(), requests, warnings, digest: OnceLock::new() })
+    /// Takes all requests of a source into memory, or as many as came before `stop` was set.
+    fn load(source: &RequestSource, stop: &AtomicBool) -> Result<Self, TraceError> {
+        let position = Position::default();
+        let mut requests = Vec::new();
+        let mut reader = source.stream(&position)?;
+        while !stop.load(Ordering::Relaxed) {
+            match reader.fill(&mut requests)? {
+                0 => break,
+                count => note_held(count),
+            }
+        }
+        drop(reader);
+        requests.shrink_to_fit();
+        Ok(Self { warnings: position.warnings(), ..Self::of(source.name(), requests) })
     }
 }
 
@@ -190,7 +198,8 @@ impl Trace {
             max_expansion,
         };
         let source = RequestSource::new(Origin::File(path), reading.options()?);
-        Self::load(&RequestSource { limit: requests, ..source }, py)
+        let source = RequestSource { limit: requests, ..source };
+        watched(py, 1, |_| Ok(()), |stop| Self::load(&source, stop))?.map_err(wrong_data)
     }
 
     /// A trace of four columns of equal length, in order of time: ``time`` in nanoseconds (or

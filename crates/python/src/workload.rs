@@ -6,9 +6,12 @@ use crate::watch::watched;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use ssdtune::failure::of_model;
+use ssdtune_trace::Request;
 use ssdtune_trace::workload::{self, Generator, Model, Seed, SeedSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A model that generates requests without end. ``ssdtune.workload(name)`` loads one.
 ///
@@ -61,12 +64,26 @@ impl Workload {
         let set: SeedSet = seed_set.parse().map_err(wrong_text)?;
         let generator = Generator::new(&self.model, Seed { set, index: seed });
         let generator = generator.map_err(wrong)?;
-        let all = watched(py, 1, |_| Ok(()), |_| generator.take(requests).collect())?;
+        let all = watched(
+            py,
+            1,
+            |_| Ok(()),
+            |stop| {
+                let goes_on = |_: &Request| !stop.load(Ordering::Relaxed);
+                generator.take(requests).take_while(goes_on).collect()
+            },
+        )?;
         Ok(Trace::of(self.model.name.clone(), all))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
         self.to_toml() == other.to_toml()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.to_toml().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __repr__(&self) -> String {

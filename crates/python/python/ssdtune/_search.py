@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -299,6 +300,8 @@ class Objective:
         self._repair = repair
         self._open = ExitStack()
         measuring, workers = self._open.enter_context(_measuring(flags, executor, threads))
+        # Whoever forgets to close it leaves no folder behind.
+        self._close = weakref.finalize(self, self._open.close)
         self._raw = _ssdtune.RawObjective(flags, measuring, workers)
 
     @property
@@ -331,7 +334,7 @@ class Objective:
     def close(self) -> None:
         """Lets go of the executor's helpers. Nothing can be asked afterwards."""
         self._raw.close()
-        self._open.close()
+        self._close()
 
     def __enter__(self) -> Objective:
         return self

@@ -94,7 +94,7 @@ def _found(argument: Any) -> Any:
 
 
 def _trace(reference: TraceReference) -> Trace:
-    known = _own.get(reference.digest) or _held.get(reference.digest)
+    known = _own.get(reference.digest, _held.get(reference.digest))
     if known is None and reference.path is not None and os.path.exists(reference.path):
         with open(reference.path, "rb") as file:
             known = pickle.load(file)
