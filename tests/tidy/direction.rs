@@ -6,8 +6,7 @@
 
 use crate::hold;
 use crate::modules::{Crate, Id, Target};
-use crate::source::root;
-use crate::source::{crates, is_library};
+use crate::source::{crates, root, root_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -39,7 +38,7 @@ fn no_command_uses_another() {
 
 /// The modules of a crate of the workspace.
 pub fn read(name: &str) -> Crate {
-    let file = if is_library(name) { "lib.rs" } else { "main.rs" };
+    let file = root_file(name);
     let text = |path: &str| fs::read_to_string(root().join(path)).ok();
     Crate::read(&format!("crates/{name}/src/{file}"), &text)
 }

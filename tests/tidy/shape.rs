@@ -3,7 +3,7 @@
 use crate::direction::read;
 use crate::hold;
 use crate::source::root;
-use crate::source::{crates, is_library, sources};
+use crate::source::{EXTENSION, crates, is_library, sources};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -13,7 +13,7 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
@@ -75,6 +75,28 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "output",
         ],
     ),
+    (
+        EXTENSION,
+        &[
+            "ssdtune",
+            "model",
+            "trace",
+            "ftl",
+            "sim",
+            "experiment",
+            "mqsim",
+            "placement",
+            "keeper",
+            "predict",
+            "calibrate",
+            "choose",
+            "tune",
+            "learn",
+            "estimate",
+            "report",
+            "output",
+        ],
+    ),
 ];
 
 #[test]
@@ -101,13 +123,28 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
     for (section, value) in manifest {
         let Some(table) = value.as_table() else { continue };
         if section.ends_with("dependencies") {
-            let names = table.keys().filter_map(|name| name.strip_prefix("ssdtune-"));
-            found.extend(names.map(str::to_owned));
+            let own = |name: &String| match name.as_str() {
+                "ssdtune" => Some("ssdtune".to_owned()),
+                other => other.strip_prefix("ssdtune-").map(str::to_owned),
+            };
+            found.extend(table.keys().filter_map(own));
         } else if section == "target" {
             found.extend(table.values().filter_map(toml::Value::as_table).flat_map(dependencies));
         }
     }
     found
+}
+
+/// A build of the default members needs no Python and compiles nothing for it.
+#[test]
+fn all_crates_but_the_extension_are_built_by_default() {
+    let text = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = text.parse().expect("TOML");
+    let members = manifest["workspace"]["default-members"].as_array().expect("a list");
+    let members: Vec<&str> = members.iter().filter_map(toml::Value::as_str).collect();
+    let all: Vec<String> = crates().iter().map(|name| format!("crates/{name}")).collect();
+    let built = all.iter().filter(|path| !path.ends_with(EXTENSION));
+    assert_eq!(members, built.collect::<Vec<_>>());
 }
 
 #[test]
@@ -209,8 +246,8 @@ mod checker {
     fn dependencies_are_found_in_every_section() {
         let text = "[dependencies]\nssdtune-a.workspace = true\nserde = \"1\"\n\
                     [dev-dependencies]\nssdtune-b = { path = \"b\" }\n\
-                    [target.'cfg(unix)'.dependencies]\nssdtune-c = \"1\"\n";
-        assert_eq!(dependencies(&text.parse().expect("TOML")), ["a", "b", "c"]);
+                    [target.'cfg(unix)'.dependencies]\nssdtune-c = \"1\"\nssdtune = \"1\"\n";
+        assert_eq!(dependencies(&text.parse().expect("TOML")), ["a", "b", "ssdtune", "c"]);
     }
 
     #[test]

@@ -42,9 +42,18 @@ pub fn crates() -> Vec<String> {
     names
 }
 
-/// Whether a crate has a library that others can use.
+/// The crate that is a module of Python: its users, its documentation and its tests are there.
+pub const EXTENSION: &str = "python";
+
+/// Whether a crate has a library that other crates can use.
 pub fn is_library(name: &str) -> bool {
-    root().join("crates").join(name).join("src/lib.rs").is_file()
+    name != EXTENSION && root_file(name) == "lib.rs"
+}
+
+/// The file below `src` that a crate begins with.
+pub fn root_file(name: &str) -> &'static str {
+    let library = root().join("crates").join(name).join("src/lib.rs").is_file();
+    if library { "lib.rs" } else { "main.rs" }
 }
 
 /// The Rust files below a directory.

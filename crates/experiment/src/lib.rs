@@ -17,8 +17,8 @@
 //!
 //! A [`Load`] says where a workload leaves the range in which a calibrated drive was tested.
 //!
-//! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them. [`summary()`] and
-//! [`comparison()`] tell people the results.
+//! A sweep is a [`grid()`] of drives and a [`FlowSet`] that runs on each of them; each of its
+//! simulations is a [`Cell`]. [`summary()`] and [`comparison()`] tell people the results.
 //!
 //! This crate knows no command line, no tuner and no other simulator's files.
 //!
@@ -52,6 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cell;
 mod error;
 mod experiment;
 mod extents;
@@ -64,12 +65,14 @@ mod preparation;
 mod prepare;
 mod recorder;
 pub mod sampled;
+mod series;
 mod serve;
 mod source;
 mod summary;
 mod tally;
 mod tested;
 
+pub use cell::{CELLS_MAX, Cell, CellOptions, CellResult, CellsDocument, MODEL_REQUESTS};
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};
@@ -81,7 +84,8 @@ pub use preparation::{
     Age, OVERWRITES, Preparation, PreparationError, PreparationInWords, Share, Shares, Start,
 };
 pub use prepare::{Binding, Blank, FallibleRequests, Nothing, Upcoming};
-pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions, SERIES_COLUMNS};
+pub use recorder::{LOG_COLUMNS, RecordError, Recorder, RecorderOptions};
+pub use series::{KeepSeries, SERIES_COLUMNS, SeriesRow};
 pub use serve::{KeepCompletions, Observer, ObserverError, Served, serve};
 pub use source::{KEPT_MAX, Origin, Position, RequestSource, is_pipe, page_sectors, read_first};
 pub use summary::{ComparedRun, comparison, fairness, summary};

@@ -10,7 +10,7 @@
 //! and every step of ageing are *written*: each page goes through the translation layer, without
 //! simulated time.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssdtune_sim::Report;
 use std::fmt;
 use std::path::PathBuf;
@@ -132,7 +132,7 @@ pub enum PreparationError {
 
 /// What a drive held and had been through before its run, in the words of the command line. Field
 /// names are part of result documents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparationInWords {
     /// What it held at the start.
     pub start: String,

@@ -1,11 +1,11 @@
 //! Files written while a drive runs: a line for each request and a line for each interval, as CSV,
 //! compressed when the name asks for it. Each appears when it is complete.
 
+use crate::series::{Intervals, SERIES_COLUMNS, SeriesRow};
 use crate::serve::{Observer, ObserverError};
-use crate::tally::Tally;
 use ssdtune_model::Nanos;
 use ssdtune_output::OutputFile;
-use ssdtune_sim::{Completion, FlashCommands, Look, Report, Simulator};
+use ssdtune_sim::{Completion, Look, Report, Simulator};
 use ssdtune_trace::Op;
 use ssdtune_trace::compress::{Compression, Compressor};
 use std::fmt::Arguments;
@@ -15,13 +15,6 @@ use std::path::{Path, PathBuf};
 /// Columns of the log of requests.
 pub const LOG_COLUMNS: &str = "tenant,number,op,lba,sectors,arrival_ns,enqueue_ns,\
      completion_ns,device_latency_ns,total_latency_ns";
-
-/// Columns of the time series. `in_flight` is at the end of the interval; everything else is of the
-/// interval.
-pub const SERIES_COLUMNS: &str = "start_ns,end_ns,reads,writes,read_bytes,write_bytes,iops,\
-     bandwidth_bytes_per_s,device_latency_mean_ns,device_latency_p99_ns,device_latency_max_ns,\
-     in_flight,pages_read,pages_programmed_host,pages_programmed_moved,pages_programmed_mapping,\
-     blocks_erased,power_w";
 
 /// What to record.
 #[derive(Clone, Debug, Default)]
@@ -101,70 +94,37 @@ impl CsvFile {
     }
 }
 
-/// The time series and what its running interval has seen.
+/// The file of the time series.
 struct Series {
     file: CsvFile,
     length: Nanos,
-    start: Nanos,
-    tally: Tally,
-    /// The drive's own latencies of reads and writes, from the submission queue to the completion.
-    device_latencies_ns: Vec<u64>,
-    /// The drive's counts at the start of the interval.
-    flash: FlashCommands,
-    /// Energy in joule until the start of the interval, and the seconds over which that was
-    /// consumed.
-    energy: (f64, f64),
+    intervals: Intervals,
 }
 
 impl Series {
-    fn add(&mut self, one: &Completion) {
-        if matches!(one.op, Op::Read | Op::Write) {
-            self.tally.add(one);
-            self.device_latencies_ns.push((one.completed - one.enqueued).0);
-        }
-    }
-
-    /// Writes the line of the interval that ends now, and begins the next one.
-    fn close(&mut self, drive: &Simulator, end: Nanos) -> Result<(), RecordError> {
-        let seconds = (end - self.start).as_secs_f64();
-        let count = self.device_latencies_ns.len();
-        self.device_latencies_ns.sort_unstable();
+    fn row(&mut self, row: &SeriesRow) -> Result<(), RecordError> {
         // Without requests there is no latency: the fields stay empty.
-        let (mut mean, mut p99, mut max) = (String::new(), String::new(), String::new());
-        if let Some(longest) = self.device_latencies_ns.last() {
-            let sum: u128 = self.device_latencies_ns.iter().map(|&ns| u128::from(ns)).sum();
-            mean = format!("{:.1}", sum as f64 / count as f64);
-            p99 = self.device_latencies_ns[(count * 99).div_ceil(100) - 1].to_string();
-            max = longest.to_string();
-        }
-        let (flash, before) = (drive.flash(), self.flash);
-        let energy = drive.energy();
-        let (joule, time) = (energy.total_j - self.energy.0, energy.seconds - self.energy.1);
-        // Nothing is consumed before the first arrival.
-        let power = if time > 0.0 { format!("{:.6}", joule / time) } else { String::new() };
-        let sums = self.tally.total();
+        let mean = row.device_latency_mean_ns.map(|ns| format!("{ns:.1}")).unwrap_or_default();
+        let whole = |ns: Option<u64>| ns.map(|ns| ns.to_string()).unwrap_or_default();
+        let (p99, max) = (whole(row.device_latency_p99_ns), whole(row.device_latency_max_ns));
+        let power = row.power_w.map(|watt| format!("{watt:.6}")).unwrap_or_default();
         self.file.row(format_args!(
             "{},{},{},{},{},{},{:.3},{:.1},{mean},{p99},{max},{},{},{},{},{},{},{power}",
-            self.start.0,
-            end.0,
-            sums.read.requests,
-            sums.write.requests,
-            sums.read.bytes,
-            sums.write.bytes,
-            count as f64 / seconds,
-            sums.all().bytes as f64 / seconds,
-            drive.in_flight(),
-            flash.pages_read - before.pages_read,
-            flash.pages_programmed_host - before.pages_programmed_host,
-            flash.pages_programmed_moved - before.pages_programmed_moved,
-            flash.pages_programmed_mapping - before.pages_programmed_mapping,
-            flash.blocks_erased - before.blocks_erased,
-        ))?;
-        self.device_latencies_ns.clear();
-        self.tally = Tally::default();
-        (self.start, self.flash) = (end, flash);
-        self.energy = (energy.total_j, energy.seconds);
-        Ok(())
+            row.start.0,
+            row.end.0,
+            row.reads,
+            row.writes,
+            row.read_bytes,
+            row.write_bytes,
+            row.iops,
+            row.bandwidth_bytes_per_s,
+            row.in_flight,
+            row.pages_read,
+            row.pages_programmed_host,
+            row.pages_programmed_moved,
+            row.pages_programmed_mapping,
+            row.blocks_erased,
+        ))
     }
 }
 
@@ -187,11 +147,7 @@ impl Recorder {
             Some((path, length)) => Some(Series {
                 file: CsvFile::create(path, SERIES_COLUMNS)?,
                 length: *length,
-                start: Nanos::ZERO,
-                tally: Tally::default(),
-                device_latencies_ns: Vec::new(),
-                flash: FlashCommands::default(),
-                energy: (0.0, 0.0),
+                intervals: Intervals::new(),
             }),
         };
         Ok(Self { log, series })
@@ -219,9 +175,10 @@ impl Observer for Recorder {
             }
         }
         if let Some(series) = &mut self.series {
-            completions.iter().for_each(|one| series.add(one));
+            completions.iter().for_each(|one| series.intervals.add(one));
             if let Look::IntervalEnd(end) = look {
-                series.close(drive, end)?;
+                let row = series.intervals.close(drive, end);
+                series.row(&row)?;
             }
         }
         Ok(())
@@ -229,8 +186,8 @@ impl Observer for Recorder {
 
     fn end(&mut self, drive: &Simulator, _: &Report) -> Result<(), ObserverError> {
         if let Some(mut series) = self.series.take() {
-            if drive.now() > series.start {
-                series.close(drive, drive.now())?;
+            if let Some(row) = series.intervals.last(drive) {
+                series.row(&row)?;
             }
             series.file.finish()?;
         }

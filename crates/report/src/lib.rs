@@ -10,6 +10,7 @@
 //!   value, [`NameGrid`] draws names in coloured cells. Each gives an [`Svg`], which is a file of
 //!   its own or a part of a page.
 //! - [`Page`] puts headings, text, tables and charts into one HTML file.
+//! - [`in_full`] tells an error and its causes.
 //!
 //! It is not a plotting library: there is one palette, one size of text and one layout. Whoever
 //! needs more takes [plotters](https://docs.rs/plotters), which draws the charts here.
@@ -39,6 +40,7 @@
 
 mod bars;
 mod canvas;
+mod cause;
 mod chart;
 mod grid;
 mod page;
@@ -47,6 +49,7 @@ mod text;
 
 pub use bars::{Bar, BarChart};
 pub use canvas::{Axis, Svg};
+pub use cause::in_full;
 pub use chart::{Chart, Series};
 pub use grid::NameGrid;
 pub use page::Page;

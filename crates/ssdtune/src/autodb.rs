@@ -37,7 +37,7 @@ impl DbArg {
 }
 
 /// The failure, and so the exit code, of an error of AutoDB.
-pub(crate) fn failure(error: DbError) -> Failure {
+pub fn failure(error: DbError) -> Failure {
     match error {
         DbError::Missing { .. } | DbError::Foreign { .. } | DbError::NoDirectory { .. } => {
             Failure::usage(error)
@@ -54,7 +54,7 @@ pub(crate) fn failure(error: DbError) -> Failure {
 }
 
 /// The failure, and so the exit code, of an error of the categories.
-pub(crate) fn cluster_failure(error: ClusterError) -> Failure {
+pub fn cluster_failure(error: ClusterError) -> Failure {
     match error {
         ClusterError::Db(error) => failure(error),
         ClusterError::TooShort { .. }

@@ -16,7 +16,7 @@ mod predict_perf;
 mod prune;
 mod recommend;
 mod search;
-mod simulate;
+pub(crate) mod simulate;
 mod trace;
 mod validate;
 mod whatif;

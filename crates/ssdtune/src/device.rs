@@ -92,7 +92,7 @@ pub(crate) fn read_constraints(path: &Path) -> Outcome<Constraints> {
 }
 
 /// The failure, and so the exit code, of a drive that cannot be loaded.
-pub(crate) fn failure(error: LoadError) -> Failure {
+pub fn failure(error: LoadError) -> Failure {
     match &error {
         LoadError::Unknown { .. } => Failure::usage(error),
         LoadError::Unreadable { .. } => Failure::input(error),

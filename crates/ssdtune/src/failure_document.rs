@@ -38,11 +38,14 @@ pub(crate) struct ErrorObject {
 }
 
 /// What is wrong, and where.
-#[derive(Serialize)]
-struct Place {
-    message: String,
-    file: Option<String>,
-    line: Option<u64>,
+#[derive(Clone, Debug, Serialize)]
+pub struct Place {
+    /// What is wrong.
+    pub message: String,
+    /// The file, where it is known.
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    pub line: Option<u64>,
 }
 
 impl Place {
@@ -82,7 +85,7 @@ impl FailureDocument {
 }
 
 /// The faults that an error is about, and their places, as far as they are known.
-fn places(error: &anyhow::Error) -> Vec<Place> {
+pub fn places(error: &anyhow::Error) -> Vec<Place> {
     error.chain().find_map(places_of).unwrap_or_default()
 }
 

@@ -10,6 +10,7 @@
 //! incomplete record, which the next run makes again.
 
 use crate::outcome::{self, Failure};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -23,6 +24,11 @@ static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Handles the signals from now on.
 pub(crate) fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(handle);
+}
+
+fn handle() {
     let handler = || {
         let again = INTERRUPTED.swap(true, Ordering::SeqCst);
         if again || LISTENERS.load(Ordering::SeqCst) == 0 {

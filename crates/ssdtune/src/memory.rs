@@ -3,6 +3,7 @@
 
 use crate::failure_document::FailureDocument;
 use crate::outcome::{Failure, tell_unwritten};
+use crate::program;
 use anyhow::anyhow;
 use clap::{ArgMatches, Command};
 use ssdtune_output::EndingAllocator;
@@ -36,13 +37,14 @@ pub(crate) fn prepare(command: &Command, matches: &ArgMatches) {
     });
 }
 
-/// Ends the process where `bytes` more cannot be had. Returns, which aborts it, where that too
-/// takes more memory than there is, or if another thread does not come to an end with it.
+/// Ends the process where `bytes` more cannot be had. Returns, which aborts it, in a program that
+/// is not the command, where ending takes more memory than there is, or if another thread does not
+/// come to an end with it.
 #[cold]
 fn end(bytes: usize) {
     thread_local!(static IS_ENDING: Cell<bool> = const { Cell::new(false) });
     static ENDING: AtomicBool = AtomicBool::new(false);
-    if IS_ENDING.replace(true) {
+    if !program::is_running() || IS_ENDING.replace(true) {
         return;
     }
     if ENDING.swap(true, Ordering::SeqCst) {
@@ -53,7 +55,7 @@ fn end(bytes: usize) {
     }
     let remedy = REMEDY.get().unwrap_or(&"take fewer");
     let failure = Failure::Work(anyhow!(memory_has_ended(bytes as u64, remedy)));
-    if std::env::args_os().any(|word| word == "--json") {
+    if program::asks_for_json() {
         // Whoever has gone does not read it.
         let _ = serde_json::to_writer_pretty(std::io::stdout(), &FailureDocument::of(&failure));
     }

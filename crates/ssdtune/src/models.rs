@@ -4,17 +4,20 @@ use crate::context::Context;
 use crate::device;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::RequestSource;
-use ssdtune_trace::workload::{self, Model, Seed};
-use std::path::Path;
+use ssdtune_trace::workload::{self, LoadModelError, Model, Seed};
 
 /// Loads a bundled workload model by its name, or a model from a TOML file by its path.
 pub(crate) fn load_model(name: &str) -> Outcome<Model> {
-    // No bundled model has a dot in its name.
-    if !name.contains(['.', '/', '\\']) {
-        return workload::bundled(name).map_err(Failure::usage);
+    workload::load(name).map_err(failure)
+}
+
+/// The failure, and so the exit code, of a model that cannot be loaded.
+pub fn failure(error: LoadModelError) -> Failure {
+    match error {
+        LoadModelError::Unknown(error) => Failure::usage(error),
+        LoadModelError::File(error) => device::failure(error),
+        LoadModelError::Faulty(error) => Failure::input(error),
     }
-    let text = ssdtune_model::source::read_text(Path::new(name)).map_err(device::failure)?;
-    workload::parse(&text, name).map_err(Failure::input)
 }
 
 /// The first requests of such a model, by the seed of the command line.

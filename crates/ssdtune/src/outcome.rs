@@ -4,11 +4,11 @@
 //! [`Failure::input`] for a faulty file, [`Failure::usage`] for arguments that clap cannot judge.
 //! The operator `?` makes all other errors failed work.
 
+use ssdtune_report::in_full;
 use std::error::Error;
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// What a subcommand returns.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -26,7 +26,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:
 
 /// Why a run ended early.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The work failed, as when a disk is full.
     Work(anyhow::Error),
     /// The command line contradicts itself, or asks for something that does not exist.
@@ -44,7 +44,7 @@ pub(crate) enum Failure {
 impl Failure {
     /// The failure of a file or a value in it that is wrong. Where a disk is full or memory has
     /// ended while it was read or written, no file is wrong.
-    pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
+    pub fn input(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
         let kind = |cause: &(dyn Error + 'static)| Some(cause.downcast_ref::<io::Error>()?.kind());
         let ended = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::OutOfMemory];
@@ -55,12 +55,12 @@ impl Failure {
     }
 
     /// The failure of an argument that is wrong.
-    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
     }
 
     /// The error, unless there is nothing more to say than its kind.
-    pub(crate) const fn error(&self) -> Option<&anyhow::Error> {
+    pub const fn error(&self) -> Option<&anyhow::Error> {
         match self {
             Self::Work(error) | Self::Usage(error) | Self::Input(error) => Some(error),
             Self::Reported(_) | Self::Interrupted | Self::BrokenPipe => None,
@@ -68,16 +68,16 @@ impl Failure {
     }
 
     /// What to say of it; empty if everything is said.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         match (self, self.error()) {
-            (_, Some(error)) => chain(error),
+            (_, Some(error)) => in_full(error.as_ref()),
             (Self::Interrupted, None) => "interrupted".to_owned(),
             (_, None) => String::new(),
         }
     }
 
     /// The exit code of the process.
-    pub(crate) const fn code(&self) -> u8 {
+    pub const fn code(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
             Self::Work(_) => 1,
@@ -142,15 +142,15 @@ impl From<anyhow::Error> for Failure {
 }
 
 /// Prints a failure on standard error and gives the exit code.
-pub(crate) fn report(outcome: Outcome) -> ExitCode {
-    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+pub(crate) fn report(outcome: Outcome) -> u8 {
+    let Err(failure) = outcome else { return 0 };
     let message = failure.message();
     if !message.is_empty() {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}error:{red:#} {message}");
     }
     tell_unwritten(&ssdtune_output::given_up());
-    ExitCode::from(failure.code())
+    failure.code()
 }
 
 /// Says on standard error where nothing was written.
@@ -161,17 +161,6 @@ pub(crate) fn tell_unwritten(paths: &[PathBuf]) {
     if let Some(more) = paths.len().checked_sub(UNWRITTEN_MAX).filter(|more| *more > 0) {
         anstream::eprintln!("nor to {more} other files");
     }
-}
-
-/// An error and its causes, a line for each. A cause that the text before it contains is left out.
-pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            let _ = write!(text, "\n  cause: {cause}");
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -218,7 +207,7 @@ mod tests {
         let Failure::Work(error) = Failure::from(full.context("cannot write model.json")) else {
             panic!("a full disk is failed work");
         };
-        let text = chain(&error);
+        let text = in_full(error.as_ref());
         assert!(text.starts_with("cannot write model.json\n  cause: "), "{text}");
     }
 }

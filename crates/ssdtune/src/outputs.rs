@@ -118,7 +118,7 @@ fn flag(argument: &Arg) -> String {
 }
 
 /// The failure of an output that must not or cannot be written.
-pub(crate) fn failure(conflict: Conflict) -> Failure {
+pub fn failure(conflict: Conflict) -> Failure {
     match conflict.is_of_the_system() {
         true => Failure::Work(conflict.into()),
         false => Failure::usage(conflict),

@@ -1,4 +1,43 @@
-//! What results say about the program that made them.
+//! The program as it was started, and what results say about the program that made them.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+/// How a process becomes this command.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The words of the command line, the name of the program first.
+    pub words: Vec<OsString>,
+    /// How this command is started from elsewhere: a program, and the arguments that stand before
+    /// those of the command. Empty: by the program of this process.
+    pub child: Vec<String>,
+}
+
+static INVOCATION: OnceLock<Invocation> = OnceLock::new();
+
+/// Takes the command line, which holds for the whole process.
+pub(crate) fn begin(invocation: Invocation) -> &'static Invocation {
+    INVOCATION.get_or_init(|| invocation)
+}
+
+/// Whether the process is this command, and not another program that uses the crate.
+pub(crate) fn is_running() -> bool {
+    INVOCATION.get().is_some()
+}
+
+/// Whether a failure is to be told in JSON, where the command line cannot be read.
+pub(crate) fn asks_for_json() -> bool {
+    words().iter().any(|word| word == "--json")
+}
+
+/// How children of this program are started.
+pub(crate) fn child() -> Vec<String> {
+    INVOCATION.get().map(|own| own.child.clone()).unwrap_or_default()
+}
+
+fn words() -> &'static [OsString] {
+    INVOCATION.get().map_or(&[], |own| &own.words)
+}
 
 /// The program and the version of its simulator's results.
 pub(crate) fn simulator() -> String {
@@ -8,7 +47,7 @@ pub(crate) fn simulator() -> String {
 
 /// The command line as it was given, without the path of the program.
 pub(crate) fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1);
+    let arguments = words().iter().skip(1);
     let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
     format!("ssdtune {}", words.join(" "))
 }

@@ -8,59 +8,45 @@ pub(crate) use bar::Bar;
 
 use crate::autodb;
 use crate::context::Context;
+use crate::device;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_tune::evaluate::{CachedEvaluator, EvaluationCounts, Evaluator, MeasureError};
-use ssdtune_tune::memory::AutoDb;
-use ssdtune_tune::workload::Workload;
-use ssdtune_tune::{Task, TuneError};
+use ssdtune_tune::evaluate::MeasureError;
+use ssdtune_tune::search::BeginError;
+use ssdtune_tune::workload::NamedError;
+use ssdtune_tune::{AskedError, JobError, TuneError, TuningJob};
 
-/// What a tuning command works on. It does not change once it is loaded.
-pub(crate) struct TuningJob {
-    pub(crate) task: Task,
-    /// The workloads of `task` with requests of other seeds, which no decision may see: the target,
-    /// then the others. `None` if a workload is a trace file, which has no other seeds.
-    pub(crate) held_out: Option<Vec<Workload>>,
-    pub(crate) evaluator: Box<dyn Evaluator>,
-    pub(crate) db: Option<AutoDb>,
-    /// What a calibrated baseline was not tested at and the workloads ask for.
-    pub(crate) outside: Option<Vec<String>>,
+/// The job with the windows drawn that long traces are measured on.
+fn drawn(mut job: TuningJob, context: &Context) -> Outcome<TuningJob> {
+    let deferred = Deferred::new();
+    let drawn = context.pool()?.install(|| job.draw_windows(deferred.flag()));
+    drawn.map_err(failure)?;
+    Ok(job)
 }
 
-impl TuningJob {
-    /// The job with the held-out workloads in its task; `None` if there are none.
-    pub(crate) fn on_held_out(self) -> Option<Self> {
-        let mut workloads = self.held_out?;
-        let target = workloads.remove(0);
-        let task = Task { target, others: workloads, ..self.task };
-        Some(Self { task, held_out: None, ..self })
-    }
-
-    /// The job with the windows drawn that long traces are measured on.
-    fn drawn(mut self, context: &Context) -> Outcome<Self> {
-        if !self.task.is_sampled() {
-            return Ok(self);
+/// The failure, and so the exit code, of a job that cannot be loaded. A name that stands for
+/// nothing is a wrong argument; a file that cannot be read is a wrong input.
+pub fn failure_of_job(error: JobError) -> Failure {
+    match error {
+        JobError::Asked(AskedError::File(error)) | JobError::Workloads(NamedError::File(error)) => {
+            device::failure(error)
         }
-        let Self { task, held_out, evaluator, db, .. } = &mut self;
-        let deferred = Deferred::new();
-        let evaluator = CachedEvaluator::new(&**evaluator, db.as_ref(), deferred.flag(), &|_| {});
-        let pool = context.pool()?;
-        pool.install(|| task.draw_windows(held_out.as_mut(), &evaluator)).map_err(failure)?;
-        Ok(self)
+        JobError::Workloads(NamedError::Unknown(error)) => Failure::usage(error),
+        JobError::Workloads(error @ (NamedError::NoDepth { .. } | NamedError::Nameless { .. })) => {
+            Failure::usage(error)
+        }
+        JobError::Workloads(error) => Failure::input(error),
+        JobError::Asked(error) => Failure::usage(error),
+        JobError::Preparation(error) => Failure::usage(error),
     }
+}
 
-    /// The evaluator with its memory, until a signal ends the work.
-    pub(crate) fn evaluator(&self, deferred: &Deferred) -> CachedEvaluator<'_> {
-        self.telling_evaluator(deferred, &|_| {})
-    }
-
-    /// The evaluator with its memory; it gives `tell` its counts after each answer.
-    pub(crate) fn telling_evaluator<'a>(
-        &'a self,
-        deferred: &Deferred,
-        tell: &'a (dyn Fn(EvaluationCounts) + Sync),
-    ) -> CachedEvaluator<'a> {
-        CachedEvaluator::new(&*self.evaluator, self.db.as_ref(), deferred.flag(), tell)
+/// The failure, and so the exit code, of a search that cannot begin.
+pub fn failure_of_beginning(error: BeginError) -> Failure {
+    match error {
+        BeginError::Memory(error) => autodb::failure(error),
+        BeginError::Categories(error) => autodb::cluster_failure(error),
+        other => Failure::Work(other.into()),
     }
 }
 
@@ -80,7 +66,7 @@ pub(crate) fn failure_of_result(error: TuneError, context: &Context) -> Failure 
 }
 
 /// The failure, and so the exit code, of tuning that cannot go on.
-pub(crate) fn failure(error: TuneError) -> Failure {
+pub fn failure(error: TuneError) -> Failure {
     match error {
         TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
         TuneError::Measure(MeasureError::Memory(error)) => autodb::failure(error),

@@ -50,6 +50,7 @@ mod dist;
 mod distance;
 mod fit;
 mod generate;
+mod load;
 mod model;
 mod overview;
 mod read;
@@ -62,6 +63,7 @@ pub use check::{Fault, ModelError};
 pub use distance::{Distance, Profile, distance};
 pub use fit::{FitError, distance_to, fit};
 pub use generate::Generator;
+pub use load::{LoadModelError, load};
 pub use model::{
     Access, Arrival, GapRange, Model, Phase, PhaseLength, Rate, Recent, RecentOf, Runs, SizeRange,
     Skew, Stride, Tenant, Totals, Variant,

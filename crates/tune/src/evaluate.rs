@@ -99,7 +99,7 @@ pub enum EvaluationError {
 }
 
 /// Something that measures drives on traces: a simulator in this process or another program.
-pub trait Evaluator: Sync {
+pub trait Evaluator: Send + Sync {
     /// Everything about the evaluator that decides a result. It is part of an evaluation's key.
     fn identity(&self) -> String;
 

@@ -96,6 +96,7 @@ mod digest;
 mod error;
 mod grade;
 mod interval;
+mod job;
 #[cfg(test)]
 mod long;
 mod measurement;
@@ -120,6 +121,7 @@ pub use asked::{Asked, AskedError, AskedSpace, DefaultSpace};
 pub use error::TuneError;
 pub use evaluate::{CachedEvaluator, InProcess};
 pub use grade::{Figures, LatencyFigure, Speedup, Weights};
+pub use job::{JobError, JobOptions, Stage, TuningJob};
 pub use limits::Limits;
 pub use memory::AutoDb;
 pub use search::{Found, PriorKnowledge, Settings};

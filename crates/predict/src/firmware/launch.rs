@@ -28,8 +28,8 @@ pub enum ChildMessage {
 /// How children are started.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program that the child runs.
-    pub program: PathBuf,
+    /// The program that the child runs, and the arguments that stand before those of the command.
+    pub program: Vec<String>,
     /// A command that runs the program, such as an emulator, with its arguments. Empty: the program
     /// runs plainly.
     pub under: Vec<String>,
@@ -119,7 +119,7 @@ impl Launcher {
         counters: bool,
     ) -> Result<ChildOutput, LaunchError> {
         let mut words = self.under.clone();
-        words.push(self.program.display().to_string());
+        words.extend(self.program.iter().cloned());
         words.extend(arguments(task, &self.plan_path(task)));
         words.extend(["--repeats".to_owned(), repeats.to_string()]);
         if counters {
@@ -141,7 +141,7 @@ impl Launcher {
         let begin_idle = can_control();
         let mut words = vec!["valgrind".to_owned()];
         words.extend(callgrind::arguments(&out, caches, begin_idle));
-        words.push(self.program.display().to_string());
+        words.extend(self.program.iter().cloned());
         words.extend(arguments(task, &self.plan_path(task)));
         words.extend(["--repeats".to_owned(), "1".to_owned()]);
         let measured = match begin_idle {

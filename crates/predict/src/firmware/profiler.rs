@@ -51,6 +51,9 @@ pub struct ProfilerOptions {
     pub setup: ProfileSetup,
     /// The program that measures, with its version.
     pub program: String,
+    /// How children are started: a program, and the arguments that stand before those of the
+    /// command. Empty: by the program of this process.
+    pub child: Vec<String>,
 }
 
 /// Why a profile cannot be taken.
@@ -118,8 +121,8 @@ impl Drop for Scratch {
 }
 
 impl Profiler {
-    /// Prepares to take profiles, and finds out where events can come from. Children run the
-    /// program of this process, which must know the command `predict-perf ftl run`.
+    /// Prepares to take profiles, and finds out where events can come from. Children run a
+    /// program that must know the command `predict-perf ftl run`.
     ///
     /// # Errors
     /// The options contradict each other, or the source of events is not there.
@@ -129,7 +132,11 @@ impl Profiler {
         let io = |what: String| move |source| ProfilerError::Io { what, source };
         std::fs::create_dir_all(&folder).map_err(io(folder.display().to_string()))?;
         let scratch = Scratch(folder.clone());
-        let program = std::env::current_exe().map_err(io("where this program is".to_owned()))?;
+        let mut program = options.child.clone();
+        if program.is_empty() {
+            let own = std::env::current_exe().map_err(io("where this program is".to_owned()))?;
+            program.push(own.display().to_string());
+        }
         let command = options.under.iter().flat_map(|line| line.split_whitespace());
         let under = command.map(str::to_owned).collect();
         let launcher = Launcher { program, under, scratch: folder };
@@ -339,7 +346,7 @@ mod tests {
             seed: 0,
         };
         let (under, program) = (under.map(str::to_owned), "test".to_owned());
-        ProfilerOptions { events, under, cortex_a53, repeats: 2, setup, program }
+        ProfilerOptions { events, under, cortex_a53, repeats: 2, setup, program, child: Vec::new() }
     }
 
     #[test]

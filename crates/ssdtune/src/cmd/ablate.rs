@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let job = tune.load(DefaultSpace::Market, tune.weights(), harm, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(&deferred);
+    let evaluator = job.evaluator(deferred.flag(), &|_| {});
     let quiet = context.level() == Level::Quiet;
     let tell = |row: &AblationRow| {
         if !quiet {

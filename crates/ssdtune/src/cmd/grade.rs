@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let loaded = args.drives.iter().map(load).collect::<Outcome<Vec<_>>>()?;
     let (drives, real): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(&deferred);
+    let evaluator = job.evaluator(deferred.flag(), &|_| {});
     let pool = context.pool()?;
     let objective =
         pool.install(|| Objective::new(&job.task, &evaluator)).map_err(tuning::failure)?;

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ..PruneSettings::default()
     };
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(&deferred);
+    let evaluator = job.evaluator(deferred.flag(), &|_| {});
     let quiet = context.level() == Level::Quiet;
     let pruning = context.pool()?.install(|| {
         let tell = |what: &str| {

@@ -6,15 +6,14 @@ use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::OutPlace;
-use crate::tuning::{self, Bar, HarmArg, TuneArgs, TuningJob};
+use crate::tuning::{self, Bar, HarmArg, TuneArgs};
 use anyhow::anyhow;
 use ssdtune_tune::memory::{AutoDb, Beginning};
-use ssdtune_tune::recommend::{self, Options, Pick, Recommendation};
+use ssdtune_tune::recommend::{self, Pick, Recommendation};
 use ssdtune_tune::search::{
-    self, Algorithm, BeginError, BeginOptions, Begun, OrderUse, PriorKnowledge, Progress, Settings,
-    Trial,
+    self, Algorithm, BeginOptions, Begun, OrderUse, PriorKnowledge, Settings,
 };
-use ssdtune_tune::{Aim, DefaultSpace, evaluate::EvaluationCounts};
+use ssdtune_tune::{Aim, DefaultSpace, Stage, TuningJob, evaluate::EvaluationCounts};
 use std::path::Path;
 
 /// Arguments of `ssdtune search`.
@@ -178,11 +177,8 @@ fn begin(
     };
     let options = BeginOptions { resume: args.resume, order };
     let begun = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
-    let Begun { beginning, prior, resumed } = begun.map_err(|error| match error {
-        BeginError::Memory(error) => autodb::failure(error),
-        BeginError::Categories(error) => autodb::cluster_failure(error),
-        other => Failure::Work(other.into()),
-    })?;
+    let begun = begun.map_err(tuning::failure_of_beginning)?;
+    let Begun { beginning, prior, resumed } = begun;
     if args.resume && !resumed {
         context.note(format_args!(
             "--resume: no search of this version began in {} with these options, so this one \
@@ -207,25 +203,17 @@ fn find(
     let deferred = Deferred::new();
     let bar = Bar::new(settings.budget, context);
     let count = |counts: EvaluationCounts| bar.answered(counts.answered);
-    let evaluator = job.telling_evaluator(&deferred, &count);
+    let evaluator = job.evaluator(deferred.flag(), &count);
     let outcome = context.pool()?.install(|| {
-        let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress, evaluator.counts().run);
-        let found = search::run(&job.task, prior, settings, &evaluator, &mut tell)?;
-        let options = Options {
-            held_out: job.held_out.clone(),
-            name: format!("{}-for-{}", job.task.base.name, job.task.target.name),
-            pick,
+        let mut tell = |stage: Stage| match stage {
+            Stage::Trial(progress, run) => bar.trial(progress, run),
+            Stage::After(what, most, answered) => bar.after(what, most, answered),
         };
-        let answered = || evaluator.counts().answered;
-        bar.after("validation", recommend::choice_max(&job.task, &found), answered());
-        let most = recommend::evidence_max(&job.task, settings, &found, &options, &evaluator)?;
-        bar.after("evidence", most, answered());
-        recommend::recommend(&job.task, settings, &found, &evaluator, &options)
+        job.recommend(prior, settings, pick, &evaluator, &mut tell)
     });
     bar.finish();
     let mut result = outcome.map_err(|error| tuning::failure_of_result(error, context))?;
     result.effort.seconds = bar.seconds();
-    result.question.outside_tested_range.clone_from(&job.outside);
     Ok(result)
 }
 

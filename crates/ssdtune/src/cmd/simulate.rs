@@ -10,7 +10,7 @@ mod plan;
 
 use crate::context::{Context, Level};
 use crate::device::{self, Override, Overrides};
-use crate::failure_document::{ErrorObject, FailureDocument};
+use crate::failure_document::FailureDocument;
 use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
@@ -20,19 +20,17 @@ use crate::progress::Progress;
 use crate::read_args::{FitArg, StrictArg};
 use plan::PlannedRun;
 use rayon::prelude::*;
-use serde::Serialize;
 use ssdtune_experiment::livepoints::SampleOptions;
 use ssdtune_experiment::sampled::{SampledCells, SampledError};
 use ssdtune_experiment::{
-    ChannelList, ComparedRun, ExperimentError, Load, Observer, Origin, PreparationInWords,
-    Recorder, RecorderOptions, RunOptions, comparison, fairness, summary,
+    CellOptions, CellResult, CellsDocument, ChannelList, ExperimentError, Observer, Origin,
+    RecorderOptions, RunOptions,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision, decisions_line};
 use ssdtune_model::{Nanos, given};
 use ssdtune_predict::{FirmwareModel, FirmwareObserver, FirmwareReport};
 use ssdtune_report::Text;
-use ssdtune_sim::{Ending, Replay, Report, Slowdown};
-use std::collections::{BTreeMap, BTreeSet};
+use ssdtune_sim::{Ending, Replay};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -169,43 +167,8 @@ pub(crate) struct Args {
     exact: bool,
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Document {
-    schema: u32,
-    partial: bool,
-    /// Why the command fails, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorObject>,
-    cells: Vec<RunResult>,
-}
-
 /// What one simulation gave.
-#[derive(Serialize)]
-struct RunResult {
-    cell: usize,
-    device: String,
-    workload: String,
-    settings: BTreeMap<String, String>,
-    preparation: PreparationInWords,
-    /// What a calibrated drive was not tested at and the run has asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outside_tested_range: Option<Vec<String>>,
-    log: Option<PathBuf>,
-    series: Option<PathBuf>,
-    error: Option<String>,
-    report: Option<Report>,
-    /// What the allocator of channels saw and did.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    decisions: Vec<Decision>,
-    /// What sharing costs the tenants, if --slowdown asks for it.
-    slowdown: Option<Slowdown>,
-    /// The time of the firmware, if --ftl-time asks for it.
-    firmware: Option<FirmwareReport>,
-    /// The failure of which `error` is the text.
-    #[serde(skip)]
-    failure: Option<Failure>,
-}
+type RunResult = CellResult<Decision, FirmwareReport>;
 
 /// Simulates and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
@@ -224,13 +187,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let deferred = Deferred::new();
     let progress = Progress::new(cells.len(), context.level() > Level::Quiet);
-    let simulate = |(index, cell): (usize, &PlannedRun)| {
+    let simulate = |(index, run): (usize, &PlannedRun)| {
         let record = records[index].clone();
         let tell = |done: f64, requests: u64| progress.cell(index, done, requests);
         let options =
             RunOptions { stop: deferred.flag(), progress: &tell, exact_percentiles: args.exact };
-        let watch = Watch { options, record, firmware: firmware.as_ref() };
-        let result = run_planned(index, cell, &watch, args.slowdown);
+        let how = CellOptions { run: options, record, slowdown: args.slowdown };
+        let result = run_planned(index, run, &how, firmware.as_ref());
         tell(1.0, 0);
         result
     };
@@ -239,7 +202,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         .install(|| cells.par_iter().enumerate().map(simulate).collect::<Vec<RunResult>>());
     progress.finish();
     let interrupted = deferred.flag().load(Ordering::Relaxed);
-    if let Some(real) = cells.first().and_then(|cell| cell.calibrated.as_ref()) {
+    if let Some(real) = cells.first().and_then(|run| run.cell.calibrated.as_ref()) {
         let outside = results.iter().flat_map(|cell| cell.outside_tested_range.iter().flatten());
         device::note_outside(real, &outside.cloned().collect::<Vec<_>>(), context);
     }
@@ -248,7 +211,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
 
 /// Samples the traces, serves windows and prints.
 fn sampled(args: &Args, cells: Vec<PlannedRun>, context: &Context) -> Outcome {
-    let own = |cell: PlannedRun| (cell.experiment, cell.settings.into_iter().collect());
+    let own = |run: PlannedRun| (run.cell.experiment, run.cell.settings.into_iter().collect());
     let cells = cells.into_iter().map(own).collect();
     let options = SampleOptions { seed: context.seed().unwrap_or(1), ..SampleOptions::default() };
     let sampled = SampledCells { cells, options, precision: args.precision };
@@ -277,7 +240,7 @@ fn enter_files(
     records: &[RecorderOptions],
     context: &Context,
 ) -> Outcome {
-    for flow in cells.iter().flat_map(|cell| &cell.experiment.flows) {
+    for flow in cells.iter().flat_map(|run| &run.cell.experiment.flows) {
         if let Origin::File(path) = &flow.source.origin {
             context.will_read(reader, path)?;
         }
@@ -289,104 +252,37 @@ fn enter_files(
     Ok(())
 }
 
-/// How a cell is run, and what is recorded of it.
-struct Watch<'a> {
-    options: RunOptions<'a>,
-    record: RecorderOptions,
-    firmware: Option<&'a FirmwareModel>,
-}
-
-/// What a run of a cell gave.
-struct Ran {
-    report: Report,
-    decisions: Vec<Decision>,
-    firmware: Option<FirmwareReport>,
-    outside: Option<Vec<String>>,
-}
-
-fn run_planned(index: usize, cell: &PlannedRun, watch: &Watch, slowdown: bool) -> RunResult {
-    let mut result = RunResult {
-        cell: index,
-        device: cell.experiment.device.name.clone(),
-        workload: cell.experiment.workload(),
-        settings: cell.settings.iter().cloned().collect(),
-        preparation: cell.experiment.preparation.in_words(),
-        outside_tested_range: None,
-        log: watch.record.log.clone(),
-        series: watch.record.series.clone().map(|(path, _)| path),
-        error: None,
-        report: None,
-        decisions: Vec::new(),
-        slowdown: None,
-        firmware: None,
-        failure: None,
-    };
-    if watch.options.stop.load(Ordering::Relaxed) {
-        return result;
-    }
-    let (shared, alone) = match slowdown {
-        true => {
-            rayon::join(|| observed(cell, watch), || cell.experiment.run_each_alone(&watch.options))
-        }
-        false => (observed(cell, watch), Ok(Vec::new())),
-    };
-    match shared.and_then(|ran| Ok((ran, alone?))) {
-        Ok((Ran { report, decisions, firmware, outside }, alone)) => {
-            result.outside_tested_range = outside;
-            let whole = !report.partial && alone.iter().all(|alone| !alone.partial);
-            result.slowdown = (slowdown && whole).then(|| Slowdown::of(&report, &alone));
-            (result.decisions, result.firmware) = (decisions, firmware);
-            result.report = Some(report);
-        }
-        Err(error) => {
-            let failure = match error.is_failed_work() {
-                true => Failure::Work(error.into()),
-                false => Failure::input(error),
-            };
-            result.error = Some(failure.message());
-            result.failure = Some(failure);
-        }
-    }
-    result
-}
-
 /// Runs a cell with everything that observes it.
-fn observed(cell: &PlannedRun, watch: &Watch) -> Result<Ran, ExperimentError> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| ExperimentError::Observer(error);
-    let mut recorder = Recorder::create(&watch.record).map_err(|error| failed(Box::new(error)))?;
-    let mut firmware = watch.firmware.map(FirmwareObserver::new);
-    let keeper = cell.allocator.as_deref();
+fn run_planned(
+    index: usize,
+    run: &PlannedRun,
+    how: &CellOptions,
+    firmware: Option<&FirmwareModel>,
+) -> RunResult {
+    let mut firmware = firmware.map(FirmwareObserver::new);
+    let keeper = run.allocator.as_deref();
     let mut allocator =
         keeper.map(|keeper| AllocatorObserver::new(&keeper.policy, keeper.collect, keeper.repeat));
-    let mut load = cell.calibrated.as_ref().map(|_| Load::default());
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut recorder];
-    observers.extend(load.as_mut().map(|own| own as &mut dyn Observer));
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(firmware.as_mut().map(|own| own as &mut dyn Observer));
     observers.extend(allocator.as_mut().map(|own| own as &mut dyn Observer));
-    let report = cell.experiment.run(&watch.options, &mut observers)?;
-    let replays = cell.experiment.flows.iter().map(|flow| flow.replay);
-    let outside = load
-        .zip(cell.calibrated.as_ref())
-        .map(|(load, real)| load.of_run(replays, &report).outside(real, &cell.experiment.device));
-    Ok(Ran {
-        report,
-        outside,
-        decisions: allocator.map(|own| own.decisions().to_vec()).unwrap_or_default(),
-        firmware: firmware.and_then(FirmwareObserver::into_report),
-    })
+    let mut result: RunResult = run.cell.run(index, how, &mut observers);
+    if result.report.is_some() {
+        result.decisions = allocator.map(|own| own.decisions().to_vec()).unwrap_or_default();
+        result.firmware = firmware.and_then(FirmwareObserver::into_report);
+    }
+    result
 }
 
 /// Prints the results. The exit code says how complete they are.
 fn print(mut cells: Vec<RunResult>, interrupted: bool, context: &Context) -> Outcome {
     let failure = failure(&mut cells, interrupted);
-    let reports = || cells.iter().map(|cell| cell.report.as_ref());
-    let partial = reports().any(|report| report.is_none_or(|report| report.partial));
-    let starved = reports().flatten().any(|report| report.outcome == Ending::OutOfSpace);
+    let reports = || cells.iter().filter_map(|cell| cell.report.as_ref());
+    let starved = reports().any(|report| report.outcome == Ending::OutOfSpace);
     let error = failure.as_ref().and_then(FailureDocument::of).map(FailureDocument::into_error);
-    let document = Document { schema: ssdtune_sim::SCHEMA, partial, error, cells };
-    context.show(&document, text(&document.cells))?;
+    context.show(&CellsDocument::new(&cells, error), text(&cells))?;
     if !context.json() {
-        warn(&document.cells, context);
+        warn(&cells, context);
     }
     failure.map_or(Ok(()), Err)?;
     if starved { Err(Failure::Reported(1)) } else { Ok(()) }
@@ -398,7 +294,8 @@ fn failure(cells: &mut [RunResult], interrupted: bool) -> Option<Failure> {
         return Some(Failure::Interrupted);
     }
     let all = cells.len();
-    let failures: Vec<Failure> = cells.iter_mut().filter_map(|cell| cell.failure.take()).collect();
+    let taken = cells.iter_mut().filter_map(|cell| cell.failure.take());
+    let failures: Vec<Failure> = taken.map(failure_of_run).collect();
     let work = failures.iter().any(|failure| matches!(failure, Failure::Work(_)));
     let more = match failures.len().saturating_sub(1) {
         0 => String::new(),
@@ -411,45 +308,19 @@ fn failure(cells: &mut [RunResult], interrupted: bool) -> Option<Failure> {
     Some(if work { Failure::Work(error) } else { Failure::Input(error) })
 }
 
+/// The failure, and so the exit code, of a run that has no report.
+pub fn failure_of_run(error: ExperimentError) -> Failure {
+    match error.is_failed_work() {
+        true => Failure::Work(error.into()),
+        false => Failure::input(error),
+    }
+}
+
 /// One cell in full, or several as a table.
 fn text(cells: &[RunResult]) -> Text {
-    if let [RunResult { report: Some(report), .. }] = cells {
-        return one_in_full(&cells[0], report);
-    }
-    let runs: Vec<ComparedRun> = cells.iter().filter_map(compared).collect();
-    if runs.is_empty() {
-        return Text::new();
-    }
-    let mut text: Text = comparison(&runs).into();
-    // A pair's scenarios may differ in what they start with; all other cells start alike.
-    let starts: BTreeSet<&str> = cells.iter().map(|cell| cell.preparation.start.as_str()).collect();
-    if let [cell, ..] = cells
-        && starts.len() == 1
-    {
-        text.line(cell.preparation.line(None));
-    }
-    text
-}
-
-fn compared(cell: &RunResult) -> Option<ComparedRun<'_>> {
-    let RunResult { cell: number, workload, settings, report, .. } = cell;
-    Some(ComparedRun { number: *number, workload, settings, report: report.as_ref()? })
-}
-
-fn one_in_full(cell: &RunResult, report: &Report) -> Text {
-    let mut text = summary(&cell.workload, report, cell.slowdown.as_ref());
-    text.line(cell.preparation.line(Some(report)));
-    decisions_line(&cell.decisions).into_iter().for_each(|line| _ = text.line(line));
-    if let Some(slowdown) = &cell.slowdown {
-        text.line(fairness(slowdown));
-    }
-    if let Some(firmware) = &cell.firmware {
-        firmware.lines().into_iter().for_each(|line| _ = text.line(line));
-    }
-    if !report.never_fired.is_empty() {
-        text.line(format_args!("never used      {}", report.never_fired.join(", ")));
-    }
-    text
+    let [cell] = cells else { return CellResult::table(cells) };
+    let firmware = cell.firmware.iter().flat_map(FirmwareReport::lines);
+    cell.in_full(decisions_line(&cell.decisions), firmware).unwrap_or_default()
 }
 
 fn warn(cells: &[RunResult], context: &Context) {

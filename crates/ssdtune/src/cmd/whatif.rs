@@ -46,7 +46,7 @@ pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     let job = tune.load(DefaultSpace::WhatIf, goal.weights(), harm, context)?;
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(&deferred);
+    let evaluator = job.evaluator(deferred.flag(), &|_| {});
     let bar = Bar::new(settings.budget, context);
     let outcome = context.pool()?.install(|| {
         let mut tell = |_: &Trial, progress: &Progress| bar.trial(progress, evaluator.counts().run);

@@ -1,6 +1,5 @@
 //! Arguments that every tuning command takes, and the task that they describe.
 
-use super::TuningJob;
 use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
@@ -9,25 +8,16 @@ use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::{FitArg, StrictArg};
 use clap::builder::Resettable;
-use ssdtune_experiment::{Age, Preparation, Shares, Start, former_initial_state};
-use ssdtune_model::{Bytes, CheckedConfig, Sectors};
-use ssdtune_tune::evaluate::{Evaluator, External, GradedBy, InProcess};
+use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
+use ssdtune_model::Bytes;
+use ssdtune_tune::evaluate::{Evaluator, External, GradedBy};
 use ssdtune_tune::limits::{Inequality, PriceLimit, StatedLimits};
 use ssdtune_tune::search::Settings;
-use ssdtune_tune::workload::{
-    NamedError, Sampling, SetOptions, WorkloadSet, outside_tested_range, parse_depth,
-};
-use ssdtune_tune::{
-    Asked, AskedError, AskedSpace, DefaultSpace, LatencyFigure, MaxHarm, Task, Weights,
-};
+use ssdtune_tune::workload::parse_depth;
+use ssdtune_tune::{DefaultSpace, JobOptions, LatencyFigure, TuningJob, Weights};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Requests of a trace or model without --requests.
-const REQUESTS: u32 = 100_000;
-
-/// Where a search for what can be bought begins: long use has filled nine tenths of the drive.
-const USED: f64 = 0.9;
 /// What `--start` is here.
 const START_HELP: &str = "What drives hold at the start: `empty`, `footprint` (what is touched), \
     `sequential[:SHARE]`, `steady[:SHARE]` (as endless random overwrites leave that share). \
@@ -230,15 +220,10 @@ impl TuneArgs {
         Weights { alpha: self.alpha, beta: self.beta }
     }
 
-    fn graded_by(&self) -> GradedBy {
-        GradedBy { latency: self.grade_latency, both_rules: self.robust }
-    }
-
     /// The share of a trace that a prefix is: a tenth if nothing is said, all of it for 0 requests.
     pub(crate) fn prefix_share(&self, requests: Option<u32>) -> f64 {
-        let Some(requests) = requests else { return Settings::default().prefix };
-        let share = f64::from(requests) / f64::from(self.requests.unwrap_or(REQUESTS));
-        if share > 0.0 { share.min(1.0) } else { 1.0 }
+        let options = JobOptions::of_target("");
+        JobOptions { requests: self.requests, ..options }.prefix_share(requests)
     }
 
     /// Loads everything. `default` is the space where the arguments name none; `max_harm` is the
@@ -252,94 +237,27 @@ impl TuneArgs {
     ) -> Outcome<TuningJob> {
         // The seed of the command line is the search's.
         let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
-        let Asked { base, space, limits, note } = self.asked(base, default)?;
-        note.into_iter().for_each(|note| context.note(note));
-        let max_harm = max_harm.filter(|share| *share < 1.0);
-        let sectors = limits.host_sectors_min(&base, &space);
-        let plain = self.evaluator.is_none() && self.graded_by().is_default();
-        let whole = self.requests.is_some() || !plain;
-        let preparation = self.preparation(context)?;
-        let is_sampled = !whole && preparation == Preparation::of(Start::Footprint, 0);
-        let sampled = is_sampled.then(|| Sampling::of_pages(base.geometry().page_bytes));
-        let set = self.workloads(sectors, max_harm.is_some(), sampled, context)?;
-        let WorkloadSet { target, others, validation, held_out } = set;
+        let options = JobOptions { default, weights, max_harm, ..self.options(context)? };
         let real = file.calibrated.as_ref();
-        let outside = real.map(|real| outside_tested_range(real, &base, &target, &others));
-        if let (Some(real), Some(outside)) = (real, &outside) {
+        let job = options.load(base, real, self.external()?).map_err(super::failure_of_job)?;
+        job.note.iter().for_each(|note| context.note(note));
+        job.warnings.iter().for_each(|warning| context.warn(warning));
+        if let (Some(real), Some(outside)) = (real, &job.outside) {
             device::note_outside(real, outside, context);
         }
-        let max_harm = max_harm.map(|share| MaxHarm { share, validation });
-        let task = Task { base, space, limits, target, others, weights, max_harm };
         let db = if self.no_db { None } else { Some(self.db.open()?) };
-        let is_used = self.is_start_open() && task.space.has_parts() && !task.is_sampled();
-        let used = || Preparation::of(Start::Steady(Shares::all(USED)), 0);
-        let evaluator = self.evaluator(if is_used { used() } else { preparation })?;
-        TuningJob { task, held_out, evaluator, db, outside }.drawn(context)
+        super::drawn(TuningJob { db, ..job }, context)
     }
 
-    /// Loads all workloads, the others with validation traces if that is wanted. The smallest drive
-    /// has this number of sectors.
-    fn workloads(
-        &self,
-        sectors: Sectors,
-        validate: bool,
-        sampled: Option<Sampling>,
-        context: &Context,
-    ) -> Outcome<WorkloadSet> {
-        let options = SetOptions {
-            seed: self.trace_seed.or(context.seed()).unwrap_or(0),
-            requests: self.requests.unwrap_or(REQUESTS) as usize,
-            space: sectors,
-            fit: self.fit_addresses.map(Into::into),
-            depths: self.depth.clone(),
-            read: self.strict.options(context),
-            validate,
-            sampled,
-        };
-        let set = WorkloadSet::load(&self.target, &self.others, &options);
-        let set = set.map_err(workload_failure)?;
-        set.warnings().for_each(|warning| context.warn(warning));
-        Ok(set)
-    }
-
-    fn evaluator(&self, preparation: Preparation) -> Outcome<Box<dyn Evaluator>> {
-        let Some(command) = &self.evaluator else {
-            let in_process = InProcess::new(preparation).map_err(Failure::usage)?;
-            return Ok(Box::new(in_process.graded_by(self.graded_by())));
-        };
-        let mut external = External::parse(command).map_err(Failure::usage)?;
-        external.timeout = Duration::from_secs(self.timeout);
-        external.retries = self.retries;
-        Ok(Box::new(external))
-    }
-
-    /// Whether nothing is said of what drives hold and have been through, and the evaluator knows
-    /// used ones. Drives of windows have the past that their trace gave them.
-    fn is_start_open(&self) -> bool {
-        let PreparationArgs { start, age, erases } = &self.preparation;
-        let is_stated = start.is_some() || !age.is_empty() || erases.is_some();
-        !is_stated && self.initial_state.is_none() && self.evaluator.is_none()
-    }
-
-    /// What drives hold and have been through. Each drive has its own seed.
-    fn preparation(&self, context: &Context) -> Outcome<Preparation> {
-        let Some((start, ages)) = &self.initial_state else {
-            return self.preparation.preparation(0);
-        };
-        let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
-        context.note(format_args!(
-            "--initial-state is now --start and --age: write --start {start}{ages_in_words}"
-        ));
-        Ok(Preparation { ages: ages.clone(), ..Preparation::of(start.clone(), 0) })
-    }
-
-    /// What may change, what must hold, and the baseline with the capacity that this asks for.
-    fn asked(&self, base: CheckedConfig, default: DefaultSpace) -> Outcome<Asked> {
-        let asked = AskedSpace {
-            space: self.space.as_deref(),
-            default,
-            parts: &self.parts,
-            constraints: self.constraints.as_deref(),
+    /// What the flags state of the job, but for what commands differ in.
+    fn options(&self, context: &Context) -> Outcome<JobOptions> {
+        Ok(JobOptions {
+            others: self.others.clone(),
+            requests: self.requests,
+            trace_seed: self.trace_seed.or(context.seed()).unwrap_or(0),
+            space: self.space.clone(),
+            parts: self.parts.clone(),
+            constraints: self.constraints.clone(),
             stated: StatedLimits {
                 capacity: self.capacity,
                 usable_capacity: self.usable_capacity,
@@ -348,20 +266,37 @@ impl TuneArgs {
                 max_price: self.max_price,
                 require: self.require.clone(),
             },
-        };
-        asked.around(base).map_err(|error| match error {
-            AskedError::File(error) => device::failure(error),
-            other => Failure::usage(other),
+            graded_by: GradedBy { latency: self.grade_latency, both_rules: self.robust },
+            depths: self.depth.clone(),
+            read: self.strict.options(context),
+            fit: self.fit_addresses.map(Into::into),
+            preparation: self.preparation(context)?,
+            ..JobOptions::of_target(self.target.clone())
         })
     }
-}
 
-/// A name that stands for nothing is a wrong argument; a file that cannot be read is a wrong input.
-fn workload_failure(error: NamedError) -> Failure {
-    match error {
-        NamedError::Unknown(error) => Failure::usage(error),
-        NamedError::NoDepth { .. } | NamedError::Nameless { .. } => Failure::usage(error),
-        NamedError::File(error) => device::failure(error),
-        other => Failure::input(other),
+    /// The program that measures, if one is named.
+    fn external(&self) -> Outcome<Option<Box<dyn Evaluator>>> {
+        let Some(command) = &self.evaluator else { return Ok(None) };
+        let mut external = External::parse(command).map_err(Failure::usage)?;
+        external.timeout = Duration::from_secs(self.timeout);
+        external.retries = self.retries;
+        Ok(Some(Box::new(external)))
+    }
+
+    /// What drives hold and have been through, if anything is said of it. Each drive has its own
+    /// seed.
+    fn preparation(&self, context: &Context) -> Outcome<Option<Preparation>> {
+        if let Some((start, ages)) = &self.initial_state {
+            let ages_in_words: String = ages.iter().map(|age| format!(" --age {age}")).collect();
+            context.note(format_args!(
+                "--initial-state is now --start and --age: write --start {start}{ages_in_words}"
+            ));
+            let preparation = Preparation::of(start.clone(), 0);
+            return Ok(Some(Preparation { ages: ages.clone(), ..preparation }));
+        }
+        let PreparationArgs { start, age, erases } = &self.preparation;
+        let is_stated = start.is_some() || !age.is_empty() || erases.is_some();
+        is_stated.then(|| self.preparation.preparation(0)).transpose()
     }
 }

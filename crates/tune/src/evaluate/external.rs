@@ -51,6 +51,9 @@ pub enum ExternalError {
     /// The files of a run cannot be written or read.
     #[error("the files of an external run: {0}")]
     Files(#[from] std::io::Error),
+    /// An evaluator of another kind does not work, for this reason.
+    #[error("{0}")]
+    Other(String),
 }
 
 /// An evaluator that runs a command for each simulation.

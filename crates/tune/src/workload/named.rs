@@ -34,6 +34,20 @@ enum Origin {
     Model(Box<Model>),
     /// Paths of trace files.
     Traces(Vec<String>),
+    Held(HeldTrace),
+}
+
+/// A trace in memory that a name stands for. It is treated as a trace file of these requests.
+#[derive(Clone, Debug)]
+pub struct HeldTrace {
+    /// The name of the workload.
+    pub workload: String,
+    /// What reports call the trace, as the path of a file.
+    pub name: String,
+    /// The requests, in order of time.
+    pub requests: Arc<Vec<Request>>,
+    /// What is to be said of the file that they were read from.
+    pub warnings: Vec<String>,
 }
 
 /// Which requests [`NamedWorkload::load`] reads or generates.
@@ -206,6 +220,12 @@ impl NamedWorkload {
         workload::bundled(text).map(of_model).map_err(NamedError::Unknown)
     }
 
+    /// The workload of a trace in memory.
+    pub fn of_held(held: HeldTrace) -> Self {
+        let read = ReadOptions::default();
+        Self { name: held.workload.clone(), origin: Origin::Held(held), read }
+    }
+
     /// Reads the trace files of this workload with these options, all devices as one.
     #[must_use]
     pub fn read_as(self, read: ReadOptions) -> Self {
@@ -224,10 +244,10 @@ impl NamedWorkload {
         options: &LoadOptions,
         validation: Seed,
     ) -> Result<(Workload, Workload), NamedError> {
-        let Origin::Traces(_) = &self.origin else {
+        if let Origin::Model(_) = &self.origin {
             let other = LoadOptions { seed: validation, ..*options };
             return Ok((self.load(options)?, self.load(&other)?));
-        };
+        }
         let both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
         let halves = both.traces.iter().map(halves).collect::<Result<Vec<_>, _>>()?;
         let (first, second) = halves.into_iter().unzip();
@@ -245,10 +265,10 @@ impl NamedWorkload {
         options: &LoadOptions,
         held_out: Seed,
     ) -> Result<(Workload, Option<Workload>), NamedError> {
-        let Origin::Traces(_) = &self.origin else {
+        if let Origin::Model(_) = &self.origin {
             let other = LoadOptions { seed: held_out, ..*options };
             return Ok((self.load(options)?, Some(self.load(&other)?)));
-        };
+        }
         let mut both = self.load(&LoadOptions { requests: 2 * options.requests, ..*options })?;
         let are_sampled = |trace: &Trace| trace.windows().is_some();
         if both.traces.iter().all(are_sampled) {
@@ -281,10 +301,11 @@ impl NamedWorkload {
                 let generator = Generator::new(model, seed).map_err(NamedError::Model)?;
                 vec![fitted(&model.name, generator.take(requests).collect(), options)?]
             }
+            Origin::Held(held) => vec![held.load(options)?],
             Origin::Traces(files) => {
                 let one = |file: &String| {
                     let path = Path::new(file);
-                    if let Some(trace) = self.sampled(path, options)? {
+                    if let Some(trace) = self.sampled_file(path, options)? {
                         return Ok(trace);
                     }
                     let (all, warnings) =
@@ -305,35 +326,62 @@ impl NamedWorkload {
 impl NamedWorkload {
     /// The windows of a trace that is too long to be run whole, or that a file holds in its place.
     /// A pipe can be read once only, so it is not sampled.
-    fn sampled(&self, path: &Path, options: &LoadOptions) -> Result<Option<Trace>, NamedError> {
-        let trace = |points| {
-            let windows = Windows::new(Arc::new(points), WINDOWS);
-            Trace::of_windows(path.display().to_string(), windows)
-        };
+    fn sampled_file(
+        &self,
+        path: &Path,
+        options: &LoadOptions,
+    ) -> Result<Option<Trace>, NamedError> {
+        let name = path.display().to_string();
         let holds_windows = !is_pipe(path) && LivePoints::is_file(path);
-        let Some(Sampling { above, page_bytes }) = options.sampled else {
-            let path = path.display().to_string();
-            return if holds_windows { Err(NamedError::Windows { path }) } else { Ok(None) };
-        };
+        if holds_windows && options.sampled.is_some() {
+            let points = LivePoints::read(path).map_err(SampledError::from)?;
+            return Ok(Some(of_points(&name, points)));
+        }
         if holds_windows {
-            return Ok(Some(trace(LivePoints::read(path).map_err(SampledError::from)?)));
+            return Err(NamedError::Windows { path: name });
         }
         if is_pipe(path) {
             return Ok(None);
         }
         let source = RequestSource::new(Source::File(path.to_owned()), self.read.clone());
-        let source = RequestSource { fit: options.fit, ..source };
-        let seed = options.seed.index;
-        let how = SampleOptions {
-            windows: KEPT,
-            measured: MEASURED,
-            page_bytes,
-            seed,
-            ..SampleOptions::default()
-        };
-        let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
-        Ok(points.map(trace))
+        sampled(&name, source, options)
     }
+}
+
+impl HeldTrace {
+    fn load(&self, options: &LoadOptions) -> Result<Trace, NamedError> {
+        let source = RequestSource::of_requests(self.name.clone(), Arc::clone(&self.requests));
+        if let Some(trace) = sampled(&self.name, source, options)? {
+            return Ok(trace);
+        }
+        let first = self.requests.iter().take(options.requests).copied().collect();
+        let warnings = self.warnings.clone();
+        Ok(Trace { warnings, ..fitted(&self.name, first, options)? })
+    }
+}
+
+fn of_points(name: &str, points: LivePoints) -> Trace {
+    Trace::of_windows(name.to_owned(), Windows::new(Arc::new(points), WINDOWS))
+}
+
+/// The windows of a source that is too long to be run whole.
+fn sampled(
+    name: &str,
+    source: RequestSource,
+    options: &LoadOptions,
+) -> Result<Option<Trace>, NamedError> {
+    let Some(Sampling { above, page_bytes }) = options.sampled else { return Ok(None) };
+    let source = RequestSource { fit: options.fit, ..source };
+    let seed = options.seed.index;
+    let how = SampleOptions {
+        windows: KEPT,
+        measured: MEASURED,
+        page_bytes,
+        seed,
+        ..SampleOptions::default()
+    };
+    let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
+    Ok(points.map(|points| of_points(name, points)))
 }
 
 /// A trace of requests that lie within the smallest drive. What else to do with them is the rule of

@@ -1,7 +1,7 @@
 //! The workloads of a task by their names: a target, the others, and the same ones with other
 //! requests, on which a result is judged.
 
-use super::named::{LoadOptions, NamedError, NamedWorkload, Sampling};
+use super::named::{HeldTrace, LoadOptions, NamedError, NamedWorkload, Sampling};
 use super::{Workload, published_workloads};
 use ssdtune_experiment::AddressFit;
 use ssdtune_model::Sectors;
@@ -44,6 +44,8 @@ pub struct SetOptions {
     /// How traces that are too long to be run whole are sampled; `None`: their first requests are
     /// taken.
     pub sampled: Option<Sampling>,
+    /// Traces in memory, which go before files and models of the same name.
+    pub held: Vec<HeldTrace>,
 }
 
 /// Reads the depth of a workload's closed loop, as in `websearch=256`.
@@ -68,7 +70,10 @@ impl WorkloadSet {
     /// workload that is not named.
     pub fn load(target: &str, others: &[String], options: &SetOptions) -> Result<Self, NamedError> {
         let named = |name: &str| -> Result<NamedWorkload, NamedError> {
-            Ok(NamedWorkload::parse(name)?.read_as(options.read.clone()))
+            match options.held.iter().find(|held| held.workload == name) {
+                Some(held) => Ok(NamedWorkload::of_held(held.clone())),
+                None => Ok(NamedWorkload::parse(name)?.read_as(options.read.clone())),
+            }
         };
         let target = named(target)?;
         let others = named_others(others, &target, named)?;
@@ -147,6 +152,21 @@ fn named_others(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdtune_trace::Devices;
+
+    fn options() -> SetOptions {
+        SetOptions {
+            seed: 0,
+            requests: 9,
+            space: Sectors(1 << 40),
+            fit: None,
+            depths: Vec::new(),
+            read: ReadOptions::default(),
+            validate: true,
+            sampled: None,
+            held: Vec::new(),
+        }
+    }
 
     fn load(
         target: &str,
@@ -155,17 +175,7 @@ mod tests {
     ) -> Result<WorkloadSet, NamedError> {
         let others: Vec<String> = others.iter().map(|name| (*name).to_owned()).collect();
         let depths = depths.iter().map(|(name, depth)| ((*name).to_owned(), *depth)).collect();
-        let (space, read) = (Sectors(1 << 40), ReadOptions::default());
-        let options = SetOptions {
-            seed: 0,
-            requests: 9,
-            space,
-            fit: None,
-            depths,
-            read,
-            validate: true,
-            sampled: None,
-        };
+        let options = SetOptions { depths, ..options() };
         WorkloadSet::load(target, &others, &options)
     }
 
@@ -188,5 +198,38 @@ mod tests {
         assert_eq!(set.others[0].depth, 3);
         let wrong = load("kvstore", &["none"], &[("websearch", 3)]).unwrap_err().to_string();
         assert_eq!(wrong, "--depth websearch: no such workload here");
+    }
+
+    #[test]
+    fn a_trace_in_memory_is_treated_as_the_file_of_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("own.csv");
+        let row = |n: u64| format!("{},0,W,{},8\n", 1_000 * n, 8 * n);
+        let rows: String = (0..300).map(row).collect();
+        std::fs::write(&path, format!("time_ns,tenant,op,lba,sectors\n{rows}")).unwrap();
+        let read = ReadOptions { devices: Devices::Merged, ..ReadOptions::default() };
+        let (all, warnings) = ssdtune_experiment::read_first(&path, &read, 1_000).unwrap();
+        let name = path.display().to_string();
+        let held = HeldTrace {
+            workload: "own".into(),
+            name: name.clone(),
+            requests: all.into(),
+            warnings,
+        };
+        let load = |target: &str, requests: usize, held: Vec<HeldTrace>| {
+            let options = SetOptions { requests, held, ..options() };
+            let set = WorkloadSet::load(target, &["none".to_owned()], &options).unwrap();
+            let loaded = std::iter::once(set.target).chain(set.held_out.into_iter().flatten());
+            let told = |own: Workload| {
+                let trace = &own.traces[0];
+                (own.name.clone(), own.depth, trace.name.clone(), trace.requests().to_vec())
+            };
+            loaded.map(told).collect::<Vec<_>>()
+        };
+        for requests in [100, 1_000] {
+            let from_file = load(&name, requests, Vec::new());
+            assert_eq!(from_file, load("own", requests, vec![held.clone()]));
+            assert_eq!((from_file.len(), from_file[0].3.len()), (2, requests.min(150)));
+        }
     }
 }

@@ -3,10 +3,11 @@
 
 use crate::autodb::{DbArg, failure};
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome, chain};
+use crate::outcome::{Failure, Outcome};
 use crate::outputs::OutFile;
 use anyhow::Context as _;
 use ssdtune_output::OutputFile;
+use ssdtune_report::in_full;
 use ssdtune_tune::memory::{DbError, ExportSource, RecordKind};
 use std::io::Write;
 
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if done.damaged.is_empty() && done.lost.is_none() {
         return Ok(());
     }
-    let damaged = done.damaged.into_iter().map(|error| chain(&error.into()));
+    let damaged = done.damaged.iter().map(|error| in_full(error));
     damaged.chain(done.lost).for_each(|text| context.warn(text));
     Err(Failure::Reported(3))
 }

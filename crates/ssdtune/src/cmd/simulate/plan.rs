@@ -10,30 +10,21 @@ use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
 use ssdtune_experiment::{
-    AddressFit, Experiment, Flow, FlowSet, GridPoint, Origin, Preparation, RequestSource, Start,
-    grid, unsupported,
+    AddressFit, CELLS_MAX, Cell, Experiment, Flow, FlowSet, GridPoint, MODEL_REQUESTS, Origin,
+    Preparation, RequestSource, Start, grid, unsupported,
 };
-use ssdtune_model::{Calibrated, DeviceConfig};
+use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::pair;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Requests of a workload model without --requests.
-const MODEL_REQUESTS: u64 = 1_000_000;
-/// Simulations that one command may run.
-const RUNS_MAX: usize = 100_000;
-
 /// One simulation of the command.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedRun {
-    pub(super) experiment: Experiment,
+    pub(super) cell: Cell,
     /// What gives channels to the tenants while it runs.
     pub(super) allocator: Option<Arc<Keeper>>,
-    /// What is known of the real drive, if it was calibrated to one.
-    pub(super) calibrated: Option<Arc<Calibrated>>,
-    /// The parameters that the sweep has set.
-    pub(super) settings: Vec<(String, String)>,
 }
 
 /// Every simulation of the command line: each set of flows on each drive of the sweep.
@@ -48,13 +39,13 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         None => device::load_noted(&device, &args.overrides, context)?,
     };
     let axes = args.sweep.iter().map(|axis| (axis.key.as_str(), axis.value.as_str()));
-    let points = grid(&loaded.config, axes, RUNS_MAX).map_err(Failure::usage)?;
+    let points = grid(&loaded.config, axes, CELLS_MAX).map_err(Failure::usage)?;
     let mut sets = match args.mqsim.get(1) {
         Some(workload) => mqsim_sets(args, workload, &loaded.config, context)?,
         None => own_sets(args, &loaded.config, context)?,
     };
-    if sets.len().saturating_mul(points.len()) > RUNS_MAX {
-        return Err(Failure::usage(anyhow!("more than {RUNS_MAX} cells: sweep less")));
+    if sets.len().saturating_mul(points.len()) > CELLS_MAX {
+        return Err(Failure::usage(anyhow!("more than {CELLS_MAX} cells: sweep less")));
     }
     if points.len() > 1 && !args.sample {
         let kept = sets.par_iter_mut().map(FlowSet::keep_short_traces);
@@ -81,7 +72,8 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
                 Experiment { save: args.save.as_deref().map(Path::to_path_buf), ..experiment };
             let (allocator, settings) = (allocator.clone(), settings.clone());
             let calibrated = calibrated.clone();
-            runs.push(PlannedRun { experiment, allocator, calibrated, settings });
+            let cell = Cell { experiment, calibrated, settings };
+            runs.push(PlannedRun { cell, allocator });
         }
     }
     if args.save.is_some() && runs.len() > 1 {

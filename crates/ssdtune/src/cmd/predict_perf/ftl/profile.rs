@@ -5,6 +5,7 @@ use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
+use crate::program;
 use crate::progress::Progress;
 use ssdtune_predict::firmware::{
     EventChoice, GROUP_REQUESTS, ProfileError, ProfileSetup, Profiler, ProfilerError,
@@ -96,6 +97,7 @@ impl Args {
                 seed: context.seed().unwrap_or(0),
             },
             program: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+            child: program::child(),
         }
     }
 }

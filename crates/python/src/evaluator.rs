@@ -1,0 +1,215 @@
+//! Measuring by way of Python: evaluators that users write, and drives measured elsewhere.
+
+use crate::device::Device;
+use crate::failure::{failed, wrong, wrong_data};
+use crate::parse::{parsed, preparation};
+use crate::trace::Trace;
+use crate::watch::watched;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use ssdtune_experiment::Preparation;
+use ssdtune_tune::evaluate::{
+    EvaluationError, Evaluator, ExternalError, GradedBy, InProcess, Job, Measurement,
+};
+use ssdtune_tune::memory::Digest;
+use ssdtune_tune::{Figures, Trace as TuneTrace};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A flag that asks work to stop.
+#[pyclass(module = "ssdtune._ssdtune", frozen)]
+pub(crate) struct Flag(pub(crate) Arc<AtomicBool>);
+
+#[pymethods]
+impl Flag {
+    /// Whether the work is to stop.
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a function of Python says of a drive on a trace.
+#[derive(FromPyObject)]
+enum Answer {
+    /// A measurement as JSON, from [`measure`].
+    Document(String),
+    /// Latency in nanoseconds and throughput in bytes per second.
+    Figures(f64, f64),
+}
+
+/// Measures by a function of Python, which is given a drive, a trace, the depth of the closed loop
+/// and a [`Flag`].
+pub(crate) struct ByPython {
+    function: Py<PyAny>,
+    /// Who says what is measured. The function works for it where it is the simulator in this
+    /// process.
+    says: Says,
+    stop: Arc<AtomicBool>,
+    /// Traces that Python has been given, by the digest of the whole and their length.
+    traces: Mutex<BTreeMap<(Digest, usize), Py<Trace>>>,
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+enum Says {
+    Own { identity: String },
+    Simulator(Box<dyn Evaluator>),
+}
+
+/// What is needed besides the function.
+#[derive(Clone, Default)]
+pub(crate) struct Shared {
+    /// Asks everything to stop.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// The exception of Python that ended the work.
+    pub(crate) raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl ByPython {
+    /// An evaluator that a user has written.
+    pub(crate) fn own(function: Py<PyAny>, identity: String, shared: &Shared) -> Self {
+        Self::new(function, Says::Own { identity }, shared)
+    }
+
+    /// The simulator, somewhere else.
+    pub(crate) fn simulator(function: Py<PyAny>, own: Box<dyn Evaluator>, shared: &Shared) -> Self {
+        Self::new(function, Says::Simulator(own), shared)
+    }
+
+    fn new(function: Py<PyAny>, says: Says, shared: &Shared) -> Self {
+        let Shared { stop, raised } = shared.clone();
+        Self { function, says, stop, traces: Mutex::default(), raised }
+    }
+
+    fn trace(&self, py: Python<'_>, trace: &TuneTrace) -> PyResult<Py<Trace>> {
+        let key = (trace.digest(), trace.requests().len());
+        let mut traces = locked(&self.traces);
+        if let Some(known) = traces.get(&key) {
+            return Ok(known.clone_ref(py));
+        }
+        let made = Py::new(py, Trace::of(trace.name.clone(), trace.requests().to_vec()))?;
+        traces.insert(key, made.clone_ref(py));
+        Ok(made)
+    }
+
+    fn ask(&self, py: Python<'_>, job: &Job<'_>) -> PyResult<Answer> {
+        let device = Device::of(job.config.clone());
+        let flag = Flag(Arc::clone(&self.stop));
+        let answer = self.function.call1(py, (device, self.trace(py, job.trace)?, job.depth, flag));
+        answer?.extract(py)
+    }
+
+    fn failure(&self, py: Python<'_>, error: PyErr) -> EvaluationError {
+        let is_unfit = |error: &PyErr| {
+            let class = py.import("ssdtune._errors")?.getattr("Unfit")?;
+            PyResult::Ok(error.is_instance(py, &class))
+        };
+        if is_unfit(&error).unwrap_or(false) {
+            return EvaluationError::Unfit(error.value(py).to_string());
+        }
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return EvaluationError::Interrupted;
+        }
+        let said = error.to_string();
+        locked(&self.raised).get_or_insert(error);
+        EvaluationError::Broken(ExternalError::Other(said))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|held| held.into_inner())
+}
+
+impl Evaluator for ByPython {
+    fn identity(&self) -> String {
+        match &self.says {
+            Says::Own { identity } => format!("python: {identity}"),
+            Says::Simulator(own) => own.identity(),
+        }
+    }
+
+    fn preparation(&self) -> Preparation {
+        match &self.says {
+            Says::Own { .. } => Preparation::default(),
+            Says::Simulator(own) => own.preparation(),
+        }
+    }
+
+    fn graded_by(&self) -> GradedBy {
+        match &self.says {
+            Says::Own { .. } => GradedBy::default(),
+            Says::Simulator(own) => own.graded_by(),
+        }
+    }
+
+    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
+        // What windows need to begin with stays here.
+        if let (Says::Simulator(own), Some(_)) = (&self.says, job.trace.windows()) {
+            return own.measure(job, stop);
+        }
+        let broken = |error: serde_json::Error| ExternalError::Other(error.to_string()).into();
+        Python::attach(|py| match self.ask(py, job) {
+            Ok(Answer::Document(text)) => serde_json::from_str(&text).map_err(broken),
+            Ok(Answer::Figures(latency_ns, throughput_bps)) => {
+                let legal = |figure: f64| figure.is_finite() && figure > 0.0;
+                if !legal(latency_ns) || !legal(throughput_bps) {
+                    let text = format!(
+                        "latency {latency_ns} ns, throughput {throughput_bps} B/s: both must be \
+                         above 0"
+                    );
+                    return Err(EvaluationError::Unfit(text));
+                }
+                Ok(Measurement::of(Figures { latency_ns, throughput_bps }))
+            }
+            Err(error) => Err(self.failure(py, error)),
+        })
+    }
+}
+
+/// How the simulator measures: the words for what drives hold and have been through, and what is
+/// graded.
+pub(crate) type How = (String, Vec<String>, u32, String, bool);
+
+/// The words for how an evaluator measures, by which [`measure`] does the same.
+pub(crate) fn how(evaluator: &dyn Evaluator) -> How {
+    let words = evaluator.preparation().in_words();
+    let GradedBy { latency, both_rules } = evaluator.graded_by();
+    (words.start, words.age, words.erases, latency.to_string(), both_rules)
+}
+
+/// Measures a drive on a trace as a search does: what a worker of an executor is asked. Returns the
+/// measurement as JSON, or raises ``Unfit``.
+#[pyfunction]
+pub(crate) fn measure(
+    py: Python<'_>,
+    device: PyRef<'_, Device>,
+    trace: PyRef<'_, Trace>,
+    depth: u32,
+    how: How,
+) -> PyResult<String> {
+    let (start, age, erases, latency, both_rules) = how;
+    let evaluator =
+        InProcess::new(preparation(Some(&start), &age, Some(erases))?).map_err(wrong)?;
+    let latency = parsed("grade_latency", &latency)?;
+    let evaluator = evaluator.graded_by(GradedBy { latency, both_rules });
+    let requests = TuneTrace::new(trace.name.clone(), trace.requests.to_vec());
+    let config = device.config.clone();
+    let measured = watched(
+        py,
+        1,
+        |_| Ok(()),
+        |stop| evaluator.measure(&Job { config: &config, trace: &requests, depth }, stop),
+    )?;
+    match measured {
+        Ok(measured) => serde_json::to_string(&measured).map_err(failed),
+        Err(EvaluationError::Unfit(reason)) => Err(unfit(py, reason)),
+        Err(EvaluationError::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
+        Err(EvaluationError::Broken(error)) => Err(wrong_data(error)),
+    }
+}
+
+/// The exception for a drive that cannot serve a workload.
+fn unfit(py: Python<'_>, reason: String) -> PyErr {
+    let made = || py.import("ssdtune._errors")?.getattr("Unfit")?.call1((reason,));
+    made().map_or_else(|error| error, PyErr::from_value)
+}
