@@ -2,13 +2,15 @@
 //! regressor predicts, at more workloads than anybody would measure.
 //!
 //! A Gaussian process asks all points that it has learned from, which costs 30 us a prediction. A
-//! tree of a thousand linear leaves costs 0.2 us, most of it for the columns. Measured points are too few to grow such a
-//! tree; those that the process predicts are free of noise and cost next to nothing.
+//! tree of a thousand linear leaves costs 0.3 us, most of it for the columns. Measured points are
+//! too few to grow such a tree; those that the process predicts are free of noise and cost next to
+//! nothing.
 //!
-//! Lessons are put together from the parts of workloads that the teacher has seen: the load of one, the
-//! writes of another, the reads of a third, the share of writes of a fourth. So they lie where the
-//! teacher knows something, and have no kind of request that was not measured. A part of them has loads, sizes
-//! and shares between those of two workloads, so that the tree is taught between the points, too.
+//! Lessons are put together from the parts of workloads that the teacher has seen: the load of one,
+//! the writes of another, the reads of a third, the share of writes of a fourth. So they lie where
+//! the teacher knows something, and have no kind of request that was not measured. A part of them
+//! has loads, sizes and shares between those of two workloads, so that the tree is taught between
+//! the points, too.
 
 use super::equations::Extended;
 use super::features::{Characteristics, Features};
@@ -23,7 +25,7 @@ const LESSONS: usize = 20;
 const BETWEEN_PERCENT: u32 = 30;
 
 /// The recipe of a taught tree.
-pub(super) const TAUGHT: Recipe = Recipe {
+const TAUGHT: Recipe = Recipe {
     features: Features::Derived,
     scale: Scale::Log,
     learner: Learner::Taught { min_leaf: 30 },

@@ -56,9 +56,9 @@ pub struct FitOptions {
 /// How good one regressor is: a line of a [`FitReport`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitEntry {
-    /// The kind of model: `basic` or `extended` (both as in the paper), `basic tree`, `extended tree`, `bagged
-    /// trees`, `Gaussian process`, `stronger`, which blends the last two or is the better of them,
-    /// or `quick tree`, which the stronger one has taught.
+    /// The kind of model: `basic` or `extended` (both as in the paper), `basic tree`, `extended
+    /// tree`, `bagged trees`, `Gaussian process`, `stronger`, which blends the last two or is the
+    /// better of them, or `quick tree`, which the stronger one has taught.
     pub model: &'static str,
     /// The target that is predicted.
     pub target: Target,
@@ -228,22 +228,11 @@ pub fn fit_and_test(
     let sums: Vec<f64> = (0..strongs.regressors.len()).map(|at| of_parts(&at)).collect();
     report("stronger", strongs.regressors.iter().zip(sums), &test, &mut entries)?;
 
-    let mut pupils = match open {
+    let pupils = match open {
         true => Vec::new(),
         false => quick::quick(&strongs.regressors, &train, &test, options.seed, &mut entries)?,
-    }
-    .into_iter();
-    let mut targets = Vec::new();
-    for (at, target) in Target::ALL.into_iter().enumerate() {
-        let new = calibration.as_ref().unwrap_or(&train);
-        let leaf_of = leaves(&trees.regressors[at], &new.workloads)?;
-        let banded = |fit: &LearnerFit| {
-            let found = fit.found(at, calibration.as_ref());
-            Banded::new(fit.regressors[at].clone(), &leaf_of, &new.truths[at], &found)
-        };
-        let (tree, strong, quick) = (banded(&trees)?, banded(&strongs)?, pupils.next());
-        targets.push(TargetRegressors { target, tree, strong, quick });
-    }
+    };
+    let targets = banded(&trees, &strongs, pupils, &train, calibration.as_ref())?;
     let provenance = Provenance {
         source: results.source.clone(),
         results_digest: results.digest(),
@@ -270,6 +259,29 @@ pub fn fit_and_test(
         windows: None,
     };
     Ok((model, report))
+}
+
+/// The regressors of all targets, with the bands of their errors on the points that make the
+/// intervals, or on those learned from.
+fn banded(
+    trees: &LearnerFit,
+    strongs: &LearnerFit,
+    pupils: Vec<Regressor>,
+    train: &Measured,
+    calibration: Option<&Measured>,
+) -> Result<Vec<TargetRegressors>, FitError> {
+    let new = calibration.unwrap_or(train);
+    let mut pupils = pupils.into_iter();
+    let of = |(at, target)| {
+        let leaf_of = leaves(&trees.regressors[at], &new.workloads)?;
+        let banded = |fit: &LearnerFit| {
+            let found = fit.found(at, calibration);
+            Banded::new(fit.regressors[at].clone(), &leaf_of, &new.truths[at], &found)
+        };
+        let (tree, strong, quick) = (banded(trees)?, banded(strongs)?, pupils.next());
+        Ok(TargetRegressors { target, tree, strong, quick })
+    };
+    Target::ALL.into_iter().enumerate().map(of).collect()
 }
 
 /// What is learned from, what makes the intervals, and what tests.
@@ -537,54 +549,4 @@ fn importance(model: &BlackBoxModel) -> Vec<(String, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::results::ResultsSource;
-    use super::super::simulated_drive::Performance;
-    use super::*;
-    use ssdtune_model::DeviceConfig;
-    use std::collections::BTreeMap;
-
-    /// Latency follows the depth and IOPS follow the size, so their trees differ in their leaves.
-    #[test]
-    fn intervals_are_those_of_the_leaves_of_each_targets_own_tree() {
-        let mut rows = Vec::new();
-        for depth in 1..=16 {
-            for kib in [4, 8, 16, 32, 64, 128, 256, 512] {
-                for random in [0, 50, 100] {
-                    let name = format!("w0-q{depth}-R{kib}k.r{random}");
-                    let point: Point = name.parse().unwrap();
-                    let wobble = 1.0 + 0.01 * f64::from((depth * 7 + kib * 3 + random) % 11);
-                    let performance = Performance {
-                        latency_ns: 1e5 * f64::from(depth) * wobble,
-                        iops: 4e6 / f64::from(kib) * wobble,
-                        bandwidth_bps: 1e9 * wobble,
-                        offered_iops: None,
-                        requests: 1_000,
-                    };
-                    rows.push(PointResult { key: name, point, performance });
-                }
-            }
-        }
-        let (config, settings) = (DeviceConfig::default(), MeasureSettings::default());
-        let source = ResultsSource::simulated(&config, "test".into(), settings, &[]);
-        let results = Results { source, rows };
-        let (program, command) = ("test".to_owned(), String::new());
-        let options = FitOptions { train: 300, seed: 1, folds: 3, program, command };
-        let (model, _) = fit(&results, &options).unwrap();
-        let (train, _) = divide(results.rows.len(), &options).unwrap();
-        let train = Measured::of(train.iter().map(|&row| &results.rows[row]));
-        let mut all = Vec::new();
-        for both in &model.targets {
-            let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-            for leaf in leaves(&both.tree.regressor, &train.workloads).unwrap() {
-                *counts.entry(leaf).or_default() += 1;
-            }
-            let wanted: Vec<usize> = counts.into_keys().collect();
-            for banded in [&both.tree, &both.strong] {
-                assert_eq!(banded.leaves.keys().copied().collect::<Vec<_>>(), wanted);
-            }
-            all.push(wanted);
-        }
-        assert_ne!(all[0], all[1], "the trees must differ for this to say anything");
-    }
-}
+mod tests;

@@ -474,9 +474,9 @@ impl BlackBoxModel {
         self.of(target).tree.regressor.predict(workload)
     }
 
-    /// What is predicted for one target of many workloads, without intervals, on all threads: by the
-    /// quick trees, which are about a tenth worse than the stronger regressors and a hundred times as
-    /// fast, or by these where there are none.
+    /// What is predicted for one target of many workloads, without intervals, on all threads: by
+    /// the quick trees, whose errors are within a tenth of those of the stronger regressors and
+    /// which are a hundred times as fast, or by these where there are none.
     pub fn values(&self, target: Target, workloads: &[Characteristics]) -> Vec<f64> {
         let both = self.of(target);
         let regressor = both.quick.as_ref().unwrap_or(&both.strong.regressor);

@@ -43,8 +43,8 @@ pub enum Learner {
         #[serde(default)]
         smoothing: u32,
     },
-    /// A tree with linear leaves that learns from another regressor's predictions, which are free of
-    /// noise: it is not pruned.
+    /// A tree with linear leaves that learns from another regressor's predictions, which are free
+    /// of noise: it is not pruned.
     Taught {
         /// The fewest rows of a leaf.
         min_leaf: usize,
