@@ -169,8 +169,9 @@ class Engine:
         while True:
             try:
                 return future.result(timeout=_LOOK_S)
-            except Timeout:
-                if future.done():
+            except Timeout as error:
+                # The executor's own, not that of this wait.
+                if future.done() and not future.cancelled() and future.exception() is error:
                     raise
                 if self._stop.is_set() or stopped():
                     future.cancel()
