@@ -1,4 +1,4 @@
-//! The hardware events of the paper's Table 5, and which of them each source of events has.
+//! The hardware events of the paper's Table 5, those of TLBs, and which of them each source has.
 //!
 //! | event | performance counter | callgrind |
 //! |---|---|---|
@@ -13,6 +13,12 @@
 //! | LLC_REFS | cache references | I1mr + D1mr + D1mw: callgrind knows two levels |
 //! | LLC_MISSES | cache misses | ILmr + DLmr + DLmw |
 //! | STALLED_CYCLES | stalled cycles, backend | none |
+//! | DTLB_LOAD_MISSES | data TLB, read misses | DLmr of the pass with TLBs |
+//! | DTLB_STORE_MISSES | data TLB, write misses | DLmw of the pass with TLBs |
+//! | ITLB_MISSES | instruction TLB, read misses | ILmr of the pass with TLBs |
+//!
+//! A miss of a TLB is here one that no TLB answers, so that the page table is walked. That is what
+//! Intel's counters take these events for; AMD's and ARM's count misses of the first level.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +37,9 @@ pub const TABLE_5: [&str; 11] = [
     "LLC_MISSES",
     "STALLED_CYCLES",
 ];
+
+/// Names of the events of TLBs, which Table 5 does not have.
+pub const TLB_EVENTS: [&str; 3] = ["DTLB_LOAD_MISSES", "DTLB_STORE_MISSES", "ITLB_MISSES"];
 
 /// Pearson's coefficients of the events with the target's time that Table 5 prints.
 pub const TABLE_5_PAPER: [f64; 11] = [
@@ -61,13 +70,13 @@ pub enum EventSource {
     },
 }
 
-/// Events of Table 5 from the events that callgrind counted. An event of which a part is missing is
-/// left out.
+/// Events of Table 5 and of TLBs from the events that callgrind counted. An event of which a part is
+/// missing is left out.
 pub fn of_callgrind(counted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let sum = |names: &[&str]| -> Option<u64> {
         names.iter().map(|name| counted.get(*name).copied()).sum()
     };
-    let rules: [(&str, &[&str]); 7] = [
+    let rules: [(&str, &[&str]); 10] = [
         ("INSTR", &["Ir"]),
         ("BR_INSTS", &["Bc", "Bi"]),
         ("BR_MISSES", &["Bcm", "Bim"]),
@@ -75,6 +84,9 @@ pub fn of_callgrind(counted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         ("L1D_STORES", &["Dw"]),
         ("LLC_REFS", &["I1mr", "D1mr", "D1mw"]),
         ("LLC_MISSES", &["ILmr", "DLmr", "DLmw"]),
+        ("DTLB_LOAD_MISSES", &["TLB_DLmr"]),
+        ("DTLB_STORE_MISSES", &["TLB_DLmw"]),
+        ("ITLB_MISSES", &["TLB_ILmr"]),
     ];
     let found = rules.iter().filter_map(|(event, parts)| Some(((*event).to_owned(), sum(parts)?)));
     found.collect()
@@ -99,6 +111,9 @@ mod tests {
         assert_eq!(events["LLC_MISSES"], 64 + 128 + 256);
         assert_eq!(events.len(), 7);
         assert!(events.keys().all(|event| TABLE_5.contains(&event.as_str())));
+        let walks = ["TLB_DLmr", "TLB_DLmw", "TLB_ILmr"].map(|name| (name.to_owned(), 3));
+        let events = of_callgrind(&walks.into_iter().collect());
+        assert!(TLB_EVENTS.iter().all(|&event| events[event] == 3), "{events:?}");
     }
 
     #[test]

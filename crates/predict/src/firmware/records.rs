@@ -1,7 +1,7 @@
 //! Two profiles joined by group: what the host knows of each group, and the target's time.
 
 use super::drive::WorkCounts;
-use super::events::TABLE_5;
+use super::events::{TABLE_5, TLB_EVENTS};
 use super::profile::{Profile, ProfileSetup, ProfiledGroup, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub const HOST_NS: &str = "HOST_NS";
 pub struct Records {
     /// The groups, in the order of the host's profile.
     pub rows: Vec<Record>,
-    /// Events that every group has, in the order of Table 5.
+    /// Events that every group has: those of Table 5 in its order, then those of TLBs.
     pub events: Vec<String>,
     /// How far one time of the target is from the median of its group, relative to the median and
     /// in the mean; 0 if groups have one time only. No model can predict a single run better.
@@ -108,7 +108,8 @@ pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Re
     }
     let count = rows.len() as f64;
     let in_all = |name: &str| rows.iter().all(|row: &Record| row.inputs.contains_key(name));
-    let events = TABLE_5.iter().filter(|event| in_all(event)).map(|&event| event.to_owned());
+    let known = TABLE_5.iter().chain(&TLB_EVENTS);
+    let events = known.filter(|event| in_all(event)).map(|&event| event.to_owned());
     Ok(Records {
         events: events.collect(),
         target_noise: target_noise / count,
