@@ -261,11 +261,10 @@ fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
 
 /// How each event of Table 5 and of TLBs goes with the target's time.
 fn correlations(records: &Records) -> Vec<Correlation> {
-    let known = |event: &str| records.events.iter().any(|known| known == event);
     let paper = TABLE_5_PAPER.into_iter().map(Some).chain([None; TLB_EVENTS.len()]);
     let rows = TABLE_5.iter().chain(&TLB_EVENTS).zip(paper).map(|(&event, paper)| Correlation {
         event: event.to_owned(),
-        here: known(event).then(|| correlation(records, event)).flatten(),
+        here: correlation(records, event),
         paper,
     });
     rows.collect()
