@@ -141,3 +141,21 @@ fn points_are_read_and_labels_refused_with_what_to_do() {
     refused.stderr(contains("version 1")).stderr(contains("label into another file"));
     assert!(before == fs::read(&labels).unwrap(), "labels that are there were written again");
 }
+
+#[test]
+fn a_firmware_profile_without_tlb_events_is_read_fitted_and_predicted() {
+    let host = fixture("ftl-host.jsonl");
+    let mut predict = ssdtune();
+    predict.args(["predict-perf", "ftl", "predict", "--model"]).arg(fixture("ftl-model.json"));
+    let predicted = document(predict.arg("--host").arg(&host));
+    let first = predicted["groups"][0]["predicted_ns"].as_f64().unwrap();
+    // As the version that wrote it said.
+    assert!((first / 44_128.0 - 1.0).abs() < 1e-9, "{first}");
+    let mut fit = ssdtune();
+    fit.args(["predict-perf", "ftl", "fit", "--host"]).arg(&host).arg("--target").arg(&host);
+    let fitted = document(&mut fit);
+    let events = fitted["correlations"].as_array().unwrap();
+    let of = |name: &str| &events.iter().find(|own| own["event"] == name).unwrap()["here"];
+    // What was not recorded is absent, not zero.
+    assert!(of("INSTR").is_number() && of("DTLB_LOAD_MISSES").is_null(), "{events:?}");
+}

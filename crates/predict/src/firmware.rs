@@ -42,8 +42,9 @@ pub use counters::CounterError;
 pub use drive::{DriveSize, WorkCounts};
 pub use events::EventSource;
 pub use fit::{
-    Correlation, FirmwareModel, FirmwareProvenance, FirmwareShare, FitError, FitOptions, FitReport,
-    Judgement, Networks, PredictError, PredictedGroup, PredictionErrors, WorkloadError, fit,
+    Correlation, Figures, FirmwareModel, FirmwareProvenance, FirmwareShare, FitError, FitOptions,
+    FitReport, Gain, Gains, Judgement, Networks, PredictError, PredictedGroup, PredictionErrors,
+    WorkloadError, fit,
 };
 pub use launch::{ChildMessage, LaunchError};
 pub use observer::{FirmwareObserver, FirmwareReport, LatencyWithFirmware};
@@ -53,6 +54,6 @@ pub use profile::{
 };
 pub use profiler::{EventChoice, Profiler, ProfilerError, ProfilerOptions};
 pub use records::JoinError;
-pub use regress::{EPOCHS, NetworkShape, TrainError};
+pub use regress::{NetworkShape, TrainError};
 pub use run::{MeasuredGroup, RunError, WorkloadRun};
 pub use workloads::{GROUP_REQUESTS, TABLE_4, UnknownWorkload, Workload};

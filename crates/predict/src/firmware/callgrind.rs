@@ -6,19 +6,88 @@
 //! only the list of events and the totals matter here.
 
 use super::run::{DONE, MEASURED};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The caches that callgrind simulates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Caches {
-    /// The first and the last level of the machine that valgrind runs on.
-    Host,
-    /// The caches of a Cortex-A53: 32 KiB in two ways for instructions, 32 KiB in four ways for
-    /// data, and 256 KiB in sixteen ways behind them.
-    CortexA53,
+/// What callgrind simulates in a pass over a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulated {
+    /// Branches, and the first and the last level of the caches of the machine that valgrind runs
+    /// on.
+    HostCaches,
+    /// The TLBs of a server's core: 128 entries in eight ways for instructions, 64 in four ways for
+    /// data, and 1,536 in twelve ways behind them, as in Intel's Skylake.
+    HostTlbs,
+    /// Branches, and the caches of a Cortex-A53: 32 KiB in two ways for instructions, 32 KiB in
+    /// four ways for data, and 256 KiB in sixteen ways behind them.
+    CortexA53Caches,
+    /// The TLBs of a Cortex-A53: ten entries each for instructions and data, and 512 in four ways
+    /// behind them.
+    CortexA53Tlbs,
+}
+
+/// Bytes of a page of memory. A TLB is to callgrind a cache whose lines are as long: it holds an
+/// entry for each page, drops the one not used for longest, and asks the next level for the rest.
+const PAGE: u32 = 4_096;
+/// Bytes of a line of every cache.
+const LINE: u32 = 64;
+/// Where Linux describes the caches of the first CPU.
+const HOST_CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+/// Begins the names of the events that callgrind counted while it simulated TLBs: `TLB_DLmr` counts
+/// the loads whose page stands in no TLB.
+pub const TLB: &str = "TLB_";
+
+impl Simulated {
+    /// Whether a pass simulates TLBs in place of caches.
+    pub fn is_tlbs(self) -> bool {
+        matches!(self, Self::HostTlbs | Self::CortexA53Tlbs)
+    }
+
+    /// The arguments that say what is simulated.
+    fn arguments(self) -> Vec<String> {
+        let caches = |each: [(u32, u32); 3], line: u32| {
+            let names = ["I1", "D1", "LL"].into_iter().zip(each);
+            let one = |(name, (lines, ways))| format!("--{name}={},{ways},{line}", lines * line);
+            names.map(one).collect::<Vec<String>>()
+        };
+        match self {
+            // Callgrind's own finding is wrong on some CPUs: on an EPYC with a last level of 32 MiB
+            // in sixteen ways it is 256 MiB, direct-mapped.
+            Self::HostCaches => {
+                host_caches(Path::new(HOST_CACHES)).map_or_else(Vec::new, |each| caches(each, LINE))
+            }
+            Self::HostTlbs => caches([(128, 8), (64, 4), (1_536, 12)], PAGE),
+            Self::CortexA53Caches => caches([(512, 2), (512, 4), (4_096, 16)], LINE),
+            Self::CortexA53Tlbs => caches([(10, 10), (10, 10), (512, 4)], PAGE),
+        }
+    }
+}
+
+/// Lines and ways of this machine's first-level caches for instructions and for data, and of its
+/// last level; `None` if the system does not say, or says what callgrind cannot simulate.
+fn host_caches(folder: &Path) -> Option<[(u32, u32); 3]> {
+    let mut found = [None; 3];
+    let mut last = 0;
+    for index in 0.. {
+        let index = folder.join(format!("index{index}"));
+        let text = |name: &str| std::fs::read_to_string(index.join(name)).ok();
+        let number = |name: &str| text(name)?.trim().parse::<u32>().ok();
+        let Some(level) = number("level") else { break };
+        let (sets, ways) = (number("number_of_sets")?, number("ways_of_associativity")?);
+        if number("coherency_line_size") != Some(LINE) || !sets.is_power_of_two() {
+            return None;
+        }
+        let place = match text("type")?.trim() {
+            "Instruction" if level == 1 => 0,
+            "Data" if level == 1 => 1,
+            "Unified" if level > last => 2,
+            _ => continue,
+        };
+        last = last.max(if place == 2 { level } else { 0 });
+        found[place] = Some((sets * ways, ways));
+    }
+    let [Some(code), Some(data), Some(behind)] = found else { return None };
+    Some([code, data, behind])
 }
 
 /// What callgrind wrote down.
@@ -42,28 +111,35 @@ pub struct CallgrindError {
 
 /// Arguments for valgrind that stand before the program. With `begin_idle` callgrind looks at
 /// nothing until it is told to.
-pub fn arguments(out: &Path, caches: Caches, begin_idle: bool) -> Vec<String> {
-    let mut all: Vec<String> = [
-        "--tool=callgrind",
-        "--quiet",
-        "--cache-sim=yes",
-        "--branch-sim=yes",
+pub fn arguments(out: &Path, simulated: Simulated, begin_idle: bool) -> Vec<String> {
+    let fixed =
+        ["--tool=callgrind", "--quiet", "--cache-sim=yes", "--combine-dumps=yes", "--dump-line=no"];
+    let mut all: Vec<String> = fixed.map(str::to_owned).to_vec();
+    if !simulated.is_tlbs() {
         // Real CPUs fetch ahead in streams; without this a sequential read misses as often as a
-        // random one.
-        "--simulate-hwpref=yes",
-        "--combine-dumps=yes",
-        "--dump-line=no",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+        // random one. They do so within a page, which spares no entry of a TLB.
+        all.extend(["--branch-sim=yes", "--simulate-hwpref=yes"].map(str::to_owned));
+    }
     all.push(format!("--instr-atstart={}", if begin_idle { "no" } else { "yes" }));
     all.push(format!("--toggle-collect={MEASURED}"));
     all.push(format!("--dump-before={DONE}"));
     all.push(format!("--callgrind-out-file={}", out.display()));
-    if caches == Caches::CortexA53 {
-        all.extend(["--I1=32768,2,64", "--D1=32768,4,64", "--LL=262144,16,64"].map(str::to_owned));
-    }
+    all.extend(simulated.arguments());
     all
+}
+
+impl CallgrindOutput {
+    /// Adds what another pass over the same groups counted while it simulated TLBs. Each pass has
+    /// as many groups as it served, so both have equally many.
+    pub fn add_tlbs(&mut self, tlbs: Self) {
+        let new = tlbs.described.into_iter().filter(|words| !self.described.contains(words));
+        let new: Vec<String> = new.map(|words| format!("as a TLB: {words}")).collect();
+        self.described.extend(new);
+        for (group, counted) in self.groups.iter_mut().zip(tlbs.groups) {
+            let misses = counted.into_iter().filter(|(event, _)| event.contains('m'));
+            group.extend(misses.map(|(event, count)| (format!("{TLB}{event}"), count)));
+        }
+    }
 }
 
 /// Reads the text of callgrind's output.
@@ -154,6 +230,59 @@ mod tests {
             ["Ir", "Dr", "Dw", "Bc"].map(str::to_owned).into_iter().zip(counts).collect()
         };
         assert_eq!(output.groups, [group([10, 2, 1, 0]), group([7, 2, 1, 4])]);
+    }
+
+    #[test]
+    fn tlbs_are_caches_whose_lines_are_pages() {
+        let words = arguments(Path::new("x"), Simulated::CortexA53Tlbs, true);
+        for word in ["--I1=40960,10,4096", "--D1=40960,10,4096", "--LL=2097152,4,4096"] {
+            assert!(words.iter().any(|known| known == word), "{word} in {words:?}");
+        }
+        assert!(!words.iter().any(|word| word.contains("hwpref")));
+        let words = arguments(Path::new("x"), Simulated::CortexA53Caches, true);
+        for word in ["--I1=32768,2,64", "--D1=32768,4,64", "--LL=262144,16,64"] {
+            assert!(words.iter().any(|known| known == word), "{word} in {words:?}");
+        }
+    }
+
+    #[test]
+    fn the_caches_of_the_host_are_read_or_left_to_callgrind() {
+        let folder = tempfile::tempdir().unwrap();
+        let describe = |index: u32, level: u32, kind: &str, ways: u32, sets: u32| {
+            let at = folder.path().join(format!("index{index}"));
+            std::fs::create_dir_all(&at).unwrap();
+            let write = |name: &str, text: String| std::fs::write(at.join(name), text).unwrap();
+            write("level", format!("{level}\n"));
+            write("type", format!("{kind}\n"));
+            write("ways_of_associativity", format!("{ways}\n"));
+            write("number_of_sets", format!("{sets}\n"));
+            write("coherency_line_size", "64\n".to_owned());
+        };
+        assert_eq!(host_caches(folder.path()), None, "no caches");
+        describe(0, 1, "Data", 8, 64);
+        describe(1, 1, "Instruction", 8, 64);
+        describe(2, 2, "Unified", 8, 1_024);
+        describe(3, 3, "Unified", 16, 32_768);
+        let found = host_caches(folder.path());
+        assert_eq!(found, Some([(512, 8), (512, 8), (524_288, 16)]));
+        describe(3, 3, "Unified", 11, 53_248);
+        assert_eq!(host_caches(folder.path()), None, "callgrind wants a power of two of sets");
+    }
+
+    #[test]
+    fn misses_of_tlbs_stand_beside_those_of_caches() {
+        let tlbs = PART
+            .replace("32768 B, 64 B", "524288 B, 4096 B")
+            .replace("Ir Dr Dw Bc", "Ir D1mr DLmr ILmr");
+        let mut output = parse(&file(&[PART])).unwrap();
+        output.add_tlbs(parse(&file(&[&tlbs])).unwrap());
+        let group = &output.groups[0];
+        assert_eq!((group["Ir"], group["TLB_D1mr"], group["TLB_DLmr"]), (10, 2, 1));
+        assert_eq!(group["TLB_ILmr"], 0, "counted, and there were none");
+        assert_eq!(group.len(), 4 + 3, "instructions are counted once");
+        let described = "as a TLB: I1 cache: 524288 B, 4096 B, 8-way associative";
+        assert_eq!(output.described.last().unwrap(), described);
+        assert_eq!(output.described.len(), 3, "one version of callgrind");
     }
 
     #[test]

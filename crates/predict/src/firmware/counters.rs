@@ -1,6 +1,6 @@
 //! Linux performance counters around a group, for this thread in user mode.
 //!
-//! A CPU has about four counters for the eleven events of Table 5, and a group is too short for
+//! A CPU has about four counters for the eleven events of Table 5 and three of TLBs, and a group is too short for
 //! events to share them in turns. So events are divided into [`SETS`] sets, and each pass over the
 //! workload counts one of them. Virtual machines often have no counters at all.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// The number of sets of events.
-pub const SETS: usize = 3;
+pub const SETS: usize = 4;
 
 /// Why there are no counters.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,11 @@ mod linux {
         builder(Cache { which: CacheId::L1D, operation, result })
     }
 
+    /// A counter of misses of a TLB.
+    fn tlb(which: CacheId, operation: CacheOp) -> Builder<'static> {
+        builder(Cache { which, operation, result: CacheResult::MISS })
+    }
+
     /// A counter of an event in user mode.
     fn builder<E: Event>(event: E) -> Builder<'static> {
         let mut builder = Builder::new(event);
@@ -68,7 +73,7 @@ mod linux {
         builder
     }
 
-    /// The events of a set, by their names in Table 5.
+    /// The events of a set, by their names.
     fn set(number: usize) -> Vec<(&'static str, Builder<'static>)> {
         match number {
             0 => vec![
@@ -82,11 +87,18 @@ mod linux {
                 ("BR_MISSES", builder(Hardware::BRANCH_MISSES)),
                 ("STALLED_CYCLES", builder(Hardware::STALLED_CYCLES_BACKEND)),
             ],
-            _ => vec![
+            2 => vec![
                 ("L1D_LOADS", l1d(CacheOp::READ)),
                 ("L1D_STORES", l1d(CacheOp::WRITE)),
                 ("LLC_REFS", builder(Hardware::CACHE_REFERENCES)),
                 ("LLC_MISSES", builder(Hardware::CACHE_MISSES)),
+            ],
+            // With an event that every CPU has: one without counters of TLBs loses these alone.
+            _ => vec![
+                ("INSTR", builder(Hardware::INSTRUCTIONS)),
+                ("DTLB_LOAD_MISSES", tlb(CacheId::DTLB, CacheOp::READ)),
+                ("DTLB_STORE_MISSES", tlb(CacheId::DTLB, CacheOp::WRITE)),
+                ("ITLB_MISSES", tlb(CacheId::ITLB, CacheOp::READ)),
             ],
         }
     }

@@ -1,30 +1,34 @@
 //! Learners judged on workloads they have not seen, and a model of the best.
 //!
 //! Every learner is trained once for each workload without it, and then predicts it (§3 of the
-//! paper). If wanted, the shape of networks is searched before that on a tenth of the records, on
-//! three folds of whole workloads, which saves nine tenths of the paper's exhaustive search. As in
-//! the paper, the search has seen every workload, so shapes that it finds are judged a little too
-//! well; the paper's own shape is not. The model holds the learner with the least error of the
-//! average, and the learner from a simulator's counts, both trained on all records.
+//! paper); networks as many times as there are seeds. If wanted, the shape of networks is searched
+//! before that, for each kind of network by itself. The model holds the learner with the least
+//! error of the average, and the learner from a simulator's counts, both trained on all records.
 //!
-//! Cost: a second for a thousand records without networks; minutes to hours with them.
+//! Cost: seconds for a thousand records without networks; hours with them.
 
+mod gain;
 mod judge;
 mod model;
+mod search;
 
-pub use judge::{FirmwareShare, Judgement, PredictionErrors, WorkloadError, percentile_99};
+pub use gain::{Gain, Gains};
+pub use judge::{
+    Figures, FirmwareShare, Judgement, PredictionErrors, WorkloadError, percentile_99,
+};
 pub use model::{FirmwareModel, FirmwareProvenance, PredictError, PredictedGroup};
 
-use super::events::{TABLE_5, TABLE_5_PAPER};
+use super::events::{TABLE_5, TABLE_5_PAPER, TLB_EVENTS};
 use super::predictor::Predictor;
 use super::profile::{Profile, Statistic};
 use super::records::{HOST_NS, JoinError, Record, Records, join};
-use super::regress::{Learner, NetworkShape, TrainError};
+use super::regress::{Learner, NetworkShape, TrainError, passes};
 use judge::{judge, shares};
 use rayon::prelude::*;
+use search::{ShapedLearner, search};
 use serde::Serialize;
 use ssdtune_learn::Version;
-use ssdtune_learn::selection::{self, GridError, SplitError};
+use ssdtune_learn::selection::{self, SplitError};
 use std::collections::BTreeMap;
 
 /// Which networks are trained.
@@ -34,7 +38,7 @@ pub enum Networks {
     None,
     /// Networks of the paper's shape.
     PaperShape,
-    /// Networks of the paper's shape, and of the shapes that a search over Table 2 finds.
+    /// Networks of the paper's shape, and of the shapes that a search over Table 2 finds for each.
     Search,
 }
 
@@ -45,8 +49,11 @@ pub struct FitOptions {
     pub statistic: Statistic,
     /// Which networks are trained.
     pub networks: Networks,
-    /// How many times training of a network passes over the rows.
-    pub epochs: usize,
+    /// How many times training of a network passes over the rows; `None` for as many as make the
+    /// paper's number of steps.
+    pub epochs: Option<usize>,
+    /// With how many seeds each network is trained.
+    pub seeds: u64,
     /// Decides the folds of the search.
     pub seed: u64,
     /// The program and the version of its simulator's results, for the provenance.
@@ -62,21 +69,10 @@ pub enum FitError {
     /// A learner failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The search of a network's shape failed.
-    #[error("search of a network's shape: {0}")]
-    Search(#[from] GridError<TrainError>),
     /// There are too few records.
     #[error(transparent)]
     Split(#[from] SplitError),
 }
-
-/// Folds of the search.
-const FOLDS: usize = 3;
-/// The search sees one of this number of records.
-const TENTH: usize = 10;
-/// The fewest records that the search sees if there are as many: few records do not tell shapes
-/// apart.
-const SEARCH_MIN: usize = 300;
 
 /// How the number of an event goes with the target's time, as in Table 5.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,8 +81,8 @@ pub struct Correlation {
     pub event: String,
     /// Pearson's coefficient here; `None` if the source of events does not have the event.
     pub here: Option<f64>,
-    /// Pearson's coefficient in the paper.
-    pub paper: f64,
+    /// Pearson's coefficient in the paper; `None` for events that it left out.
+    pub paper: Option<f64>,
 }
 
 /// What a fit found.
@@ -112,9 +108,8 @@ pub struct FitReport {
     pub judgements: Vec<Judgement>,
     /// Name of the learner with the least error of the average.
     pub best: String,
-    /// The shapes of networks that the search found best: by the average, and by the 99th
-    /// percentile.
-    pub shapes: Option<[NetworkShape; 2]>,
+    /// How networks were shaped and trained, by the names of the learners.
+    pub networks: BTreeMap<String, NetworkShape>,
 }
 
 /// Fits every learner to the groups that a host's and a target's profile have in common, and makes
@@ -156,10 +151,14 @@ fn fit_records(
     records: &Records,
     options: &FitOptions,
 ) -> Result<(FitReport, Predictor, Predictor), FitError> {
-    let (named, shapes) = learners(records, options)?;
+    let named = learners(records, options)?;
     let mut judgements = Vec::new();
     for (name, learner) in &named {
-        judgements.push(judge(name, records, &unseen(*learner, records)?));
+        judgements.push(judged(name, *learner, records, options)?);
+    }
+    let factor = judgements.iter().find(|one| one.learner == Learner::ScaledHost.name()).cloned();
+    for one in judgements.iter_mut().filter(|one| one.learner != Learner::ScaledHost.name()) {
+        one.gains = factor.as_ref().map(|factor| Gains::over(factor, one));
     }
     let error = |place: &usize| judgements[*place].plain.average_percent;
     // The learner of counts needs no profile: it is kept in any case, and does not compete.
@@ -179,7 +178,7 @@ fn fit_records(
         shares: shares(records),
         best: judgements[best].learner.clone(),
         judgements,
-        shapes,
+        networks: named.into_iter().filter_map(|(name, one)| Some((name, one.shape()?))).collect(),
     };
     Ok((report, model, counts))
 }
@@ -187,37 +186,54 @@ fn fit_records(
 /// The learners to judge, each with its name in the report.
 type NamedLearners = Vec<(String, Learner)>;
 
-/// The learners, and the shapes of networks that a search found.
-fn learners(
-    records: &Records,
-    options: &FitOptions,
-) -> Result<(NamedLearners, Option<[NetworkShape; 2]>), FitError> {
+/// The learners to judge. A shape that a search finds twice is judged once.
+fn learners(records: &Records, options: &FitOptions) -> Result<NamedLearners, FitError> {
     let plain = [
         Learner::Static,
         Learner::ScaledHost,
         Learner::Linear,
         Learner::Costs,
+        Learner::Corrected,
         Learner::Powers,
         Learner::Trees,
         Learner::Counts,
     ];
     let mut named: NamedLearners =
         plain.iter().map(|&learner| (learner.name().to_owned(), learner)).collect();
-    let mut networks = |shape: NetworkShape, which: &str| {
-        let both = [Learner::Dnn(shape), Learner::RateDnn(shape)];
-        named.extend(both.map(|learner| (format!("{}{which}", learner.name()), learner)));
-    };
-    let mut shapes = None;
+    let epochs = options.epochs.unwrap_or_else(|| passes(records.rows.len()));
+    let networks: [ShapedLearner; 2] = [Learner::Dnn, Learner::RateDnn];
     if options.networks != Networks::None {
-        networks(NetworkShape::paper(options.epochs), "");
+        let paper = networks.map(|network| network(NetworkShape::paper(epochs)));
+        named.extend(paper.map(|learner| (learner.name().to_owned(), learner)));
     }
     if options.networks == Networks::Search {
-        let found = search(records, options)?;
-        networks(found[0], ", searched");
-        networks(found[1], ", by p99");
-        shapes = Some(found);
+        for network in networks {
+            let found = search(network, records, epochs, options.seed)?.map(network);
+            for (learner, which) in found.into_iter().zip(["searched", "by p99"]) {
+                if !named.iter().any(|(_, known)| *known == learner) {
+                    named.push((format!("{}, {which}", learner.name()), learner));
+                }
+            }
+        }
     }
-    Ok((named, shapes))
+    Ok(named)
+}
+
+/// How good a learner is on workloads it has not seen.
+fn judged(
+    name: &str,
+    learner: Learner,
+    records: &Records,
+    options: &FitOptions,
+) -> Result<Judgement, FitError> {
+    let seeded = learner.seeded(options.seeds);
+    let each: Result<Vec<Judgement>, FitError> =
+        seeded.iter().map(|&one| Ok(judge(name, records, &unseen(one, records)?))).collect();
+    let mut each = each?;
+    match learner.shape() {
+        Some(_) => Ok(Judgement::of_seeds(&each)),
+        None => Ok(each.swap_remove(0)),
+    }
 }
 
 /// What a learner predicts for every record when it has not seen the record's workload.
@@ -243,58 +259,12 @@ fn unseen(learner: Learner, records: &Records) -> Result<Vec<f64>, FitError> {
     Ok(predictions)
 }
 
-/// The shapes of Table 2 whose networks on rates predict a tenth of the records best: by the mean
-/// relative error, and by its 99th percentile.
-fn search(records: &Records, options: &FitOptions) -> Result<[NetworkShape; 2], FitError> {
-    let step = (records.rows.len() / SEARCH_MIN).clamp(1, TENTH);
-    let tenth: Vec<&Record> = records.rows.iter().step_by(step).collect();
-    let folds = workload_folds(&tenth, options.seed)?;
-    let shapes = NetworkShape::table_2(options.epochs);
-    let inputs = Learner::RateDnn(shapes[0]).inputs(records);
-    let errors = |shape: &NetworkShape, fold: &selection::Split| -> Result<Vec<f64>, TrainError> {
-        let train: Vec<&Record> = fold.train.iter().map(|&row| tenth[row]).collect();
-        let model = Learner::RateDnn(*shape).train(&inputs, &train)?;
-        let one =
-            |&row: &usize| Ok((model.predict(tenth[row])? / tenth[row].target_ns - 1.0).abs());
-        fold.test.iter().map(one).collect()
-    };
-    let tails = std::sync::Mutex::new(BTreeMap::<usize, f64>::new());
-    let found = selection::grid_search(&shapes, &folds, |shape, fold| {
-        let errors = errors(shape, fold)?;
-        let place = shapes.iter().position(|other| other == shape).unwrap_or(0);
-        let tail = percentile_99(&errors);
-        *tails.lock().expect("nothing panics with it").entry(place).or_default() += tail;
-        Ok(errors.iter().sum::<f64>() / errors.len() as f64)
-    })?;
-    let tails = tails.into_inner().expect("nothing panicked with it");
-    let by_tail = tails.iter().min_by(|a, b| a.1.total_cmp(b.1)).map_or(found.best, |(at, _)| *at);
-    Ok([shapes[found.best], shapes[by_tail]])
-}
-
-/// Folds that keep the records of a workload together, since a shape must suit workloads that it
-/// has not seen.
-fn workload_folds(rows: &[&Record], seed: u64) -> Result<Vec<selection::Split>, SplitError> {
-    let mut labels: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let of = |places: &[usize]| -> Vec<usize> {
-        let chosen =
-            |row: &usize| places.iter().any(|&place| labels[place] == rows[*row].workload.as_str());
-        (0..rows.len()).filter(chosen).collect()
-    };
-    let folds = selection::k_fold(labels.len(), FOLDS, seed)?;
-    Ok(folds
-        .iter()
-        .map(|fold| selection::Split { train: of(&fold.train), test: of(&fold.test) })
-        .collect())
-}
-
-/// How each event of Table 5 goes with the target's time.
+/// How each event of Table 5 and of TLBs goes with the target's time.
 fn correlations(records: &Records) -> Vec<Correlation> {
-    let known = |event: &str| records.events.iter().any(|known| known == event);
-    let rows = TABLE_5.iter().zip(TABLE_5_PAPER).map(|(&event, paper)| Correlation {
+    let paper = TABLE_5_PAPER.into_iter().map(Some).chain([None; TLB_EVENTS.len()]);
+    let rows = TABLE_5.iter().chain(&TLB_EVENTS).zip(paper).map(|(&event, paper)| Correlation {
         event: event.to_owned(),
-        here: known(event).then(|| correlation(records, event)).flatten(),
+        here: correlation(records, event),
         paper,
     });
     rows.collect()
@@ -340,7 +310,8 @@ mod tests {
         let options = FitOptions {
             statistic: Statistic::Median,
             networks: Networks::None,
-            epochs: 20,
+            epochs: None,
+            seeds: 1,
             seed: 0,
             program: String::new(),
         };
@@ -355,28 +326,6 @@ mod tests {
         assert!((model.predict(row).unwrap() / row.target_ns - 1.0).abs() < 1e-3);
         assert!(counts.inputs.iter().all(|input| input != "HOST_NS"));
         assert_eq!(fitted.records, 100);
-    }
-
-    #[test]
-    fn folds_keep_workloads_whole() {
-        let records = made_up(&["AA", "BB", "CC", "DD"], 5);
-        let rows: Vec<&Record> = records.rows.iter().collect();
-        let folds = workload_folds(&rows, 0).unwrap();
-        let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
-        tested.sort_unstable();
-        assert_eq!(tested, (0..20).collect::<Vec<_>>());
-        let label = |row: &usize| rows[*row].workload.as_str();
-        for fold in &folds {
-            assert_eq!(fold.train.len() + fold.test.len(), 20);
-            assert!(
-                !fold
-                    .test
-                    .iter()
-                    .map(label)
-                    .any(|one| fold.train.iter().any(|row| label(row) == one))
-            );
-        }
-        assert!(workload_folds(&rows[..10], 0).is_err(), "two workloads make no three folds");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! looks on while the drive is made, so that the groups meet warm caches as they do without it, and
 //! counts events in the groups only.
 
-use super::callgrind::{self, Caches, CallgrindError, CallgrindOutput};
+use super::callgrind::{self, CallgrindError, CallgrindOutput, Simulated};
 use super::run::{MeasuredGroup, RehearsalPlan, WorkloadRun};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -135,12 +135,12 @@ impl Launcher {
     pub fn callgrind(
         &self,
         task: &WorkloadRun,
-        caches: Caches,
+        simulated: Simulated,
     ) -> Result<(Vec<MeasuredGroup>, CallgrindOutput), LaunchError> {
         let out = self.scratch.join(format!("callgrind-{}.out", task.workload.label));
         let begin_idle = can_control();
         let mut words = vec!["valgrind".to_owned()];
-        words.extend(callgrind::arguments(&out, caches, begin_idle));
+        words.extend(callgrind::arguments(&out, simulated, begin_idle));
         words.extend(self.program.iter().cloned());
         words.extend(arguments(task, &self.plan_path(task)));
         words.extend(["--repeats".to_owned(), "1".to_owned()]);

@@ -29,6 +29,17 @@ pub enum Form {
         /// The time that one of each input adds, in nanoseconds.
         coefficients: Vec<f64>,
     },
+    /// A sum of inputs times coefficients, times a product of powers of rates.
+    Corrected {
+        /// The time that one of each input adds, in nanoseconds.
+        coefficients: Vec<f64>,
+        /// Logarithm of what the sum is multiplied by if all rates are one.
+        intercept: f64,
+        /// The power of each rate.
+        powers: Vec<f64>,
+        /// The most that the logarithm of the product may be, up or down.
+        limit: f64,
+    },
     /// A product of powers of rates: of inputs divided by instructions.
     RatePowers {
         /// Logarithm of the time of an instruction if all rates are one.
@@ -94,6 +105,10 @@ impl Predictor {
         };
         let ns = match &self.form {
             Form::Linear { intercept, coefficients } => sum(*intercept, coefficients, columns),
+            Form::Corrected { coefficients, intercept, powers, limit } => {
+                let log = sum(*intercept, powers, &rates());
+                sum(0.0, coefficients, columns) * log.clamp(-limit, *limit).exp()
+            }
             Form::RatePowers { intercept, coefficients } => {
                 grown(sum(*intercept, coefficients, &rates()))
             }
@@ -110,10 +125,18 @@ impl Predictor {
         let inputs = self.inputs.len();
         let has_instructions = self.inputs.iter().any(|input| input == INSTR);
         match &self.form {
-            Form::RatePowers { .. } | Form::RateNetwork(_) | Form::RateTrees(_)
+            Form::Corrected { .. }
+            | Form::RatePowers { .. }
+            | Form::RateNetwork(_)
+            | Form::RateTrees(_)
                 if !has_instructions =>
             {
                 false
+            }
+            Form::Corrected { coefficients, intercept, powers, limit } => {
+                let mut all = coefficients.iter().chain(powers).chain([intercept, limit]);
+                let widths = [coefficients.len(), powers.len()];
+                widths == [inputs; 2] && *limit >= 0.0 && all.all(|value| value.is_finite())
             }
             Form::Linear { intercept, coefficients }
             | Form::RatePowers { intercept, coefficients } => {

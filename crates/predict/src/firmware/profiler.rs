@@ -4,9 +4,10 @@
 //! of events; callgrind and emulators run a process of their own. Every pass does the same work,
 //! which is checked group by group.
 //!
-//! Cost: seconds for each workload and time; fifty to a hundred times as long under callgrind.
+//! Cost: seconds for each workload and time; a hundred to two hundred times as long under callgrind,
+//! which makes two passes.
 
-use super::callgrind::Caches;
+use super::callgrind::{CallgrindOutput, Simulated};
 use super::cortex_a53;
 use super::counters::{self, CounterError, Counters};
 use super::events::{EventSource, of_callgrind};
@@ -74,8 +75,8 @@ pub enum ProfilerError {
     /// The profile cannot be read or written.
     #[error(transparent)]
     File(#[from] ProfileError),
-    /// A group did other work under valgrind than without.
-    #[error("group {0} did other work under valgrind than without: report this as a fault")]
+    /// A group did other work in one pass than in another.
+    #[error("group {0} did other work in a pass under valgrind: report this as a fault")]
     OtherWork(String),
     /// The program cannot be run again, or has no folder for its files.
     #[error("{what}: {source}")]
@@ -230,7 +231,8 @@ impl Profiler {
         let events = match self.events {
             Events::Counters => EventSource::PerformanceCounters { missing: measured.missing },
             Events::Callgrind => {
-                let (again, output) = self.launcher.callgrind(&run, Caches::Host)?;
+                let passes = [Simulated::HostCaches, Simulated::HostTlbs];
+                let (again, output) = self.callgrind(&run, passes)?;
                 for ((group, again), counted) in groups.iter_mut().zip(again).zip(output.groups) {
                     if group.counts != again.counts {
                         return Err(ProfilerError::OtherWork(group.id.clone()));
@@ -245,13 +247,31 @@ impl Profiler {
         Ok((groups, self.source(events)))
     }
 
+    /// The groups of a workload, and what callgrind counted of them in two passes: with caches and
+    /// with TLBs.
+    fn callgrind(
+        &self,
+        run: &WorkloadRun,
+        [caches, tlbs]: [Simulated; 2],
+    ) -> Result<(Vec<MeasuredGroup>, CallgrindOutput), ProfilerError> {
+        let (groups, mut output) = self.launcher.callgrind(run, caches)?;
+        let (again, tlbs) = self.launcher.callgrind(run, tlbs)?;
+        let other = groups.iter().zip(&again).find(|(group, again)| group.counts != again.counts);
+        if let Some((group, _)) = other {
+            return Err(ProfilerError::OtherWork(id(run, group)));
+        }
+        output.add_tlbs(tlbs);
+        Ok((groups, output))
+    }
+
     /// The groups of a workload with times computed from the events of callgrind with the target's
     /// caches.
     fn modelled(
         &self,
         run: &WorkloadRun,
     ) -> Result<(Vec<ProfiledGroup>, ProfileSource), ProfilerError> {
-        let (groups, output) = self.launcher.callgrind(run, Caches::CortexA53)?;
+        let passes = [Simulated::CortexA53Caches, Simulated::CortexA53Tlbs];
+        let (groups, output) = self.callgrind(run, passes)?;
         let profiled = |(group, counted): (MeasuredGroup, BTreeMap<String, u64>)| ProfiledGroup {
             id: id(run, &group),
             counts: group.counts,

@@ -1,7 +1,7 @@
 //! Two profiles joined by group: what the host knows of each group, and the target's time.
 
 use super::drive::WorkCounts;
-use super::events::TABLE_5;
+use super::events::{TABLE_5, TLB_EVENTS};
 use super::profile::{Profile, ProfileSetup, ProfiledGroup, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,8 @@ pub const HOST_NS: &str = "HOST_NS";
 pub struct Records {
     /// The groups, in the order of the host's profile.
     pub rows: Vec<Record>,
-    /// Events that every group has, in the order of Table 5.
+    /// Events that a learner is told: those of Table 5 in its order, then those of TLBs. Every group
+    /// has counted them, and most of them found some.
     pub events: Vec<String>,
     /// How far one time of the target is from the median of its group, relative to the median and
     /// in the mean; 0 if groups have one time only. No model can predict a single run better.
@@ -107,10 +108,16 @@ pub fn join(host: &Profile, target: &Profile, statistic: Statistic) -> Result<Re
         return Err(JoinError::Workloads(labels.len()));
     }
     let count = rows.len() as f64;
-    let in_all = |name: &str| rows.iter().all(|row: &Record| row.inputs.contains_key(name));
-    let events = TABLE_5.iter().filter(|event| in_all(event)).map(|&event| event.to_owned());
+    // An event that most groups lack, as misses of the instruction TLB, is luck, and its rate tells
+    // the size of a group alone.
+    let is_told = |event: &&&str| {
+        let counts: Option<Vec<f64>> =
+            rows.iter().map(|row: &Record| row.inputs.get(**event).copied()).collect();
+        counts.is_some_and(|all| 2 * all.iter().filter(|&&count| count > 0.0).count() > all.len())
+    };
+    let known = TABLE_5.iter().chain(&TLB_EVENTS).filter(is_told);
     Ok(Records {
-        events: events.collect(),
+        events: known.map(|&event| event.to_owned()).collect(),
         target_noise: target_noise / count,
         host_noise: host_noise / count,
         target_floor: floor / count,
@@ -232,6 +239,13 @@ mod tests {
         assert_eq!(records.rows[0].inputs[HOST_NS], 20.0);
         assert_eq!(records.rows[0].target_ns, 50.0);
         assert_eq!(records.events, ["INSTR"]);
+        // An event that one of two groups has counted, and one that one of two has found.
+        let mut luck = host.clone();
+        for (row, count) in luck.rows.iter_mut().zip([0, 0, 3]) {
+            row.events.insert("ITLB_MISSES".to_owned(), count);
+        }
+        luck.rows[1].events.insert("BR_INSTS".to_owned(), 7);
+        assert_eq!(join(&luck, &target, Statistic::Median).unwrap().events, ["INSTR"]);
         // (10 + 10 + 0) / 3 of 20.
         assert!((records.host_noise - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(records.target_noise, 0.0);

@@ -6,6 +6,7 @@
 //! | `scaled host` | host's run time | one factor |
 //! | `linear` | run time and events | least squares, as in the paper |
 //! | `costs` | run time, events, counts | least squares of relative errors without negative terms |
+//! | `costs + residual` | run time, events, counts | costs times a small learned correction |
 //! | `dnn` | run time and events | the network of Table 2, to nanoseconds |
 //! | `powers` | rates | Ridge, to the logarithm of an instruction's time |
 //! | `trees` | rates | bagged trees, to the logarithm of an instruction's time |
@@ -18,9 +19,12 @@
 //!
 //! Cost: milliseconds for a thousand records, seconds to minutes for a network.
 
+mod corrected;
+
 use super::drive::WorkCounts;
 use super::predictor::{Form, INSTR, MissingInput, Predictor, columns, rates};
 use super::records::{HOST_NS, Record, Records};
+use super::workloads::TABLE_4;
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Activation, MlpError, MlpParams, Optimiser, Targets};
@@ -40,6 +44,8 @@ pub enum Learner {
     Linear,
     /// Least squares of relative errors, with no coefficient below 0.
     Costs,
+    /// [`Learner::Costs`] times a correction that is learned from rates, and may be none.
+    Corrected,
     /// Ridge regression from rates.
     Powers,
     /// Bagged trees on rates.
@@ -64,11 +70,13 @@ pub struct NetworkShape {
     pub learning_rate: f64,
     /// How many times training passes over the rows.
     pub epochs: usize,
+    /// Decides the initial weights and the batches.
+    pub seed: u64,
 }
 
 impl fmt::Display for NetworkShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { layers, neurons, learning_rate, epochs } = self;
+        let Self { layers, neurons, learning_rate, epochs, .. } = self;
         write!(f, "{layers} layers of {neurons} at rate {learning_rate}, {epochs} passes")
     }
 }
@@ -76,7 +84,7 @@ impl fmt::Display for NetworkShape {
 impl NetworkShape {
     /// The shape that the paper chose.
     pub const fn paper(epochs: usize) -> Self {
-        Self { layers: 6, neurons: 128, learning_rate: 0.001, epochs }
+        Self { layers: 6, neurons: 128, learning_rate: 0.001, epochs, seed: 0 }
     }
 
     /// All 48 points of Table 2.
@@ -85,7 +93,7 @@ impl NetworkShape {
         for layers in [4, 5, 6, 7] {
             for neurons in [128, 256, 512] {
                 for learning_rate in [0.0001, 0.0002, 0.001, 0.002] {
-                    all.push(Self { layers, neurons, learning_rate, epochs });
+                    all.push(Self { layers, neurons, learning_rate, epochs, seed: 0 });
                 }
             }
         }
@@ -93,8 +101,16 @@ impl NetworkShape {
     }
 }
 
-/// How many times training passes over the rows (Table 2).
-pub const EPOCHS: usize = 20;
+/// How many times training passes over the groups of Table 4, by Table 2.
+const EPOCHS: usize = 20;
+
+/// How many passes over some groups make as many steps of the optimiser as the paper's 20 passes
+/// over its 55,333 groups: some 35,000.
+pub fn passes(groups: usize) -> usize {
+    let paper: usize = TABLE_4.iter().map(|row| row.records as usize).sum();
+    (EPOCHS * paper).div_ceil(groups.max(1))
+}
+
 /// How many rows a batch of training has (Table 2).
 const BATCH: usize = 32;
 
@@ -106,11 +122,32 @@ impl Learner {
             Self::ScaledHost => "scaled host",
             Self::Linear => "linear",
             Self::Costs => "costs",
+            Self::Corrected => "costs + residual",
             Self::Powers => "powers",
             Self::Trees => "trees",
             Self::Counts => "counts",
             Self::Dnn(_) => "dnn",
             Self::RateDnn(_) => "rate dnn",
+        }
+    }
+
+    /// How a network is shaped and trained; `None` for other learners.
+    pub fn shape(self) -> Option<NetworkShape> {
+        match self {
+            Self::Dnn(shape) | Self::RateDnn(shape) => Some(shape),
+            _ => None,
+        }
+    }
+
+    /// The learner with each of the first `count` seeds; itself alone if it draws nothing.
+    pub fn seeded(self, count: u64) -> Vec<Self> {
+        let with = |learner: fn(NetworkShape) -> Self, shape: NetworkShape| {
+            (0..count.max(1)).map(|seed| learner(NetworkShape { seed, ..shape })).collect()
+        };
+        match self {
+            Self::Dnn(shape) => with(Self::Dnn, shape),
+            Self::RateDnn(shape) => with(Self::RateDnn, shape),
+            other => vec![other],
         }
     }
 
@@ -122,7 +159,7 @@ impl Learner {
             Self::Static => return of(&["requests", "pages_read", "pages_written"]),
             Self::ScaledHost => return inputs,
             Self::Counts => return of(&WorkCounts::SIMULATED),
-            Self::Costs => {
+            Self::Costs | Self::Corrected => {
                 // With callgrind's finer events the error on unseen workloads is twice as large:
                 // there are too many ways to divide a cost among them.
                 inputs.extend(records.events.clone());
@@ -159,6 +196,7 @@ impl Learner {
             Self::Costs | Self::Counts => {
                 Form::Linear { intercept: 0.0, coefficients: costs(&x, &y) }
             }
+            Self::Corrected => corrected::corrected(&x, &y, inputs, rows)?,
             Self::Powers => {
                 let (x, y) = by_rate()?;
                 let (intercept, coefficients) = scaled_ridge(&x, &y, POWERS_PENALTY)?;
@@ -311,7 +349,8 @@ fn network(
         .activation(Activation::Logistic)
         .optimiser(Optimiser::Adam { learning_rate: shape.learning_rate })
         .epochs(shape.epochs)
-        .batch(BATCH);
+        .batch(BATCH)
+        .seed(shape.seed);
     let targets = y.view().insert_axis(ndarray::Axis(1));
     Ok(params.fit(x.view(), Targets::Values(targets))?.model)
 }
@@ -410,6 +449,8 @@ pub(super) mod tests {
         let all = NetworkShape::table_2(EPOCHS);
         assert_eq!(all.len(), 48);
         assert!(all.contains(&NetworkShape::paper(EPOCHS)));
+        // As many rows are seen, however few there are.
+        assert_eq!((passes(55_333), passes(1_616)), (20, 685));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Fits and predictions of firmware time as text for people.
 
 use super::fit::{
-    FirmwareProvenance, FitReport, Judgement, PredictedGroup, PredictionErrors, WorkloadError,
-    percentile_99,
+    Figures, FirmwareProvenance, FitReport, Gain, Judgement, PredictedGroup, PredictionErrors,
+    WorkloadError, percentile_99,
 };
 use ssdtune_report::{Table, Text};
 
@@ -24,12 +24,19 @@ impl FitReport {
             100.0 * self.host_noise,
             100.0 * self.target_floor
         ));
-        if let Some([by_average, by_tail]) = &self.shapes {
-            text.line(format_args!(
-                "networks: {by_average} by the average; {by_tail} by the 99th percentile"
-            ));
+        for (name, shape) in &self.networks {
+            text.line(format_args!("{name}: {shape}"));
         }
         text.table(self.overview());
+        if let Some(table) = self.seeds() {
+            text.line("networks seed by seed: mean (least to most) of the errors in %");
+            text.table(table);
+        }
+        text.line(
+            "gain over one factor, `scaled host`, in points of %: mean and the 95 % interval over \
+             workloads; undecided if that holds 0",
+        );
+        text.table(self.gains());
         let shown = self.shown();
         text.line("average, error in %");
         text.table(by_workload(&shown, |one| one.average_percent));
@@ -81,10 +88,57 @@ impl FitReport {
         table
     }
 
+    /// The errors of networks over the seeds that they were trained with; `None` without networks.
+    fn seeds(&self) -> Option<Table> {
+        let mut table =
+            Table::new(["model", "seeds", "average", "p99", "+NAND average", "+NAND p99"]);
+        let mut seeded = self.judgements.iter().filter(|one| !one.seeds.is_empty()).peekable();
+        seeded.peek()?;
+        for one in seeded {
+            let cell = |of: fn(&Figures) -> f64| {
+                let values: Vec<f64> = one.seeds.iter().map(of).collect();
+                let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = values.iter().copied().fold(0.0, f64::max);
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                format!("{mean:.1} ({low:.1} to {high:.1})")
+            };
+            table.add_row([
+                one.learner.clone(),
+                one.seeds.len().to_string(),
+                cell(|one| one.average_percent),
+                cell(|one| one.p99_percent),
+                cell(|one| one.average_with_nand_percent),
+                cell(|one| one.p99_with_nand_percent),
+            ]);
+        }
+        Some(table)
+    }
+
+    /// What every learner gains over one factor.
+    fn gains(&self) -> Table {
+        let mut table = Table::new(["model", "average", "p99", "+NAND average", "+NAND p99"]);
+        for one in &self.judgements {
+            let Some(gains) = &one.gains else { continue };
+            let each = [gains.average, gains.p99, gains.average_with_nand, gains.p99_with_nand];
+            let cells = each.iter().map(Gain::text);
+            table.add_row(std::iter::once(one.learner.clone()).chain(cells).collect::<Vec<_>>());
+        }
+        table
+    }
+
     /// The learners that are shown workload by workload.
     fn shown(&self) -> Vec<&Judgement> {
         let mut shown: Vec<&Judgement> = Vec::new();
-        for name in ["static", "linear", "dnn", "rate dnn", self.best.as_str(), "counts"] {
+        for name in [
+            "scaled host",
+            "linear",
+            "costs",
+            "costs + residual",
+            "dnn",
+            "rate dnn",
+            self.best.as_str(),
+            "counts",
+        ] {
             let is_shown = shown.iter().any(|one| one.learner == name);
             let found = self.judgements.iter().find(|one| one.learner == name);
             shown.extend(found.filter(|_| !is_shown));
@@ -110,8 +164,9 @@ impl FitReport {
     fn events(&self) -> Table {
         let mut table = Table::new(["event", "correlation here", "the paper's"]);
         for row in &self.correlations {
-            let here = row.here.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-            table.add_row([row.event.clone(), here, format!("{:.3}", row.paper)]);
+            let shown =
+                |value: Option<f64>| value.map_or("-".to_owned(), |own| format!("{own:.3}"));
+            table.add_row([row.event.clone(), shown(row.here), shown(row.paper)]);
         }
         table
     }

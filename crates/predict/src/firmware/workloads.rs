@@ -66,6 +66,17 @@ impl Workload {
         })
     }
 
+    /// The workloads with these labels; all of Table 4 if there are none.
+    ///
+    /// # Errors
+    /// Table 4 has no such label.
+    pub fn all_of(labels: &[String]) -> Result<Vec<Self>, UnknownWorkload> {
+        match labels.is_empty() {
+            true => Ok(TABLE_4.to_vec()),
+            false => labels.iter().map(|label| Self::of(label)).collect(),
+        }
+    }
+
     /// How many groups are run: one of `scale` groups of the paper, at most `most`.
     pub fn groups(&self, scale: u32, most: u32) -> u32 {
         (self.records / scale.max(1)).min(most).max(GROUPS_MIN)
@@ -105,6 +116,8 @@ mod tests {
         assert_eq!(rw.groups(10, 500), 500);
         assert_eq!(rw.groups(40, 500), 250);
         assert_eq!(Workload::of("TC").unwrap().groups(1_000, 500), GROUPS_MIN);
+        assert_eq!(Workload::all_of(&[]).unwrap(), TABLE_4);
+        assert_eq!(Workload::all_of(&["rw".to_owned()]).unwrap(), [rw]);
         let unknown = Workload::of("XX").unwrap_err().to_string();
         assert!(unknown.starts_with("no workload XX: Table 4 has SR, SW, "), "{unknown}");
     }

@@ -1,6 +1,7 @@
 //! How far predictions are from the target, in the terms of the paper's Fig. 2; and the share of
 //! firmware in the time of a drive, as in Fig. 1.
 
+use super::gain::Gains;
 use crate::firmware::drive::WorkCounts;
 use crate::firmware::records::{Record, Records};
 use serde::{Deserialize, Serialize};
@@ -103,14 +104,60 @@ pub struct PredictionErrors {
 }
 
 /// How good a learner is on workloads it has not seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// Name of the learner.
     pub learner: String,
-    /// Errors of the firmware's time alone.
+    /// Errors of the firmware's time alone. A network that was trained with several seeds has the
+    /// means of their errors.
     pub plain: PredictionErrors,
     /// Errors with the flash constant of §4.2 added to truths and predictions.
     pub with_nand: PredictionErrors,
+    /// The figures of a network with each seed that it was trained with; empty for learners that
+    /// draw nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<Figures>,
+    /// What the learner gains over one factor; `None` for the factor itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gains: Option<Gains>,
+}
+
+/// The four figures that the paper compares learners by, averaged over workloads, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Relative error of a workload's mean.
+    pub average_percent: f64,
+    /// Relative error of a workload's 99th percentile.
+    pub p99_percent: f64,
+    /// Relative error of a workload's mean with the flash constant of §4.2.
+    pub average_with_nand_percent: f64,
+    /// Relative error of a workload's 99th percentile with the flash constant of §4.2.
+    pub p99_with_nand_percent: f64,
+}
+
+impl Judgement {
+    /// The figures that the paper compares learners by.
+    pub fn figures(&self) -> Figures {
+        Figures {
+            average_percent: self.plain.average_percent,
+            p99_percent: self.plain.p99_percent,
+            average_with_nand_percent: self.with_nand.average_percent,
+            p99_with_nand_percent: self.with_nand.p99_percent,
+        }
+    }
+
+    /// The judgement of a network that was trained with several seeds, from one for each seed.
+    pub(super) fn of_seeds(each: &[Self]) -> Self {
+        let errors = |of: fn(&Self) -> &PredictionErrors| {
+            PredictionErrors::mean(&each.iter().map(of).collect::<Vec<_>>())
+        };
+        Self {
+            plain: errors(|one| &one.plain),
+            with_nand: errors(|one| &one.with_nand),
+            seeds: each.iter().map(Self::figures).collect(),
+            ..each[0].clone()
+        }
+    }
 }
 
 /// Judges a learner by its predictions, one for each record.
@@ -123,7 +170,8 @@ pub(super) fn judge(learner: &str, records: &Records, predictions: &[f64]) -> Ju
         PredictionErrors::of(pairs)
     };
     let with_nand = errors(&|counts| FlashTimes::Z_NAND.ns(counts));
-    Judgement { learner: learner.to_owned(), plain: errors(&|_| 0.0), with_nand }
+    let (learner, plain) = (learner.to_owned(), errors(&|_| 0.0));
+    Judgement { learner, plain, with_nand, seeds: Vec::new(), gains: None }
 }
 
 /// The smallest value that at least 99 % of the values do not exceed; 0 if there are none.
@@ -159,6 +207,44 @@ impl PredictionErrors {
         let workloads: Vec<WorkloadError> = (order.iter())
             .map(|&label| WorkloadError::of(label, &by_label[label].0, &by_label[label].1))
             .collect();
+        let off: f64 = (by_label.values())
+            .flat_map(|(truths, predictions)| truths.iter().zip(predictions))
+            .map(|(truth, prediction)| (truth - prediction).abs())
+            .sum();
+        let off_seconds = |one: &WorkloadError| {
+            one.groups as f64 * (one.mean_ns - one.mean_predicted_ns).abs() / 1e9
+        };
+        Self {
+            off_seconds: workloads.iter().map(off_seconds).sum(),
+            off_group_seconds: off / 1e9,
+            ..Self::of_workloads(workloads)
+        }
+    }
+
+    /// The means of the errors of several models of the same groups.
+    fn mean(each: &[&Self]) -> Self {
+        let all =
+            |of: &dyn Fn(&Self) -> f64| mean(&each.iter().map(|one| of(one)).collect::<Vec<_>>());
+        let workload = |(place, known): (usize, &WorkloadError)| {
+            let all = |of: fn(&WorkloadError) -> f64| all(&|one| of(&one.workloads[place]));
+            WorkloadError {
+                mean_predicted_ns: all(|one| one.mean_predicted_ns),
+                p99_predicted_ns: all(|one| one.p99_predicted_ns),
+                average_percent: all(|one| one.average_percent),
+                p99_percent: all(|one| one.p99_percent),
+                group_percent: all(|one| one.group_percent),
+                ..known.clone()
+            }
+        };
+        Self {
+            off_seconds: all(&|one| one.off_seconds),
+            off_group_seconds: all(&|one| one.off_group_seconds),
+            ..Self::of_workloads(each[0].workloads.iter().enumerate().map(workload).collect())
+        }
+    }
+
+    /// The errors of workloads, averaged. How far totals are off is left 0.
+    fn of_workloads(workloads: Vec<WorkloadError>) -> Self {
         let column =
             |of: fn(&WorkloadError) -> f64| -> Vec<f64> { workloads.iter().map(of).collect() };
         let (averages, tails) = (column(|one| one.average_percent), column(|one| one.p99_percent));
@@ -167,18 +253,14 @@ impl PredictionErrors {
         let total = |of: &dyn Fn(&WorkloadError) -> f64| -> f64 {
             workloads.iter().map(|one| of(one) * one.groups as f64).sum()
         };
-        let off: f64 = (by_label.values())
-            .flat_map(|(truths, predictions)| truths.iter().zip(predictions))
-            .map(|(truth, prediction)| (truth - prediction).abs())
-            .sum();
         Self {
             average_percent: mean(&averages),
             average_percent_max: most(&averages),
             p99_percent: mean(&tails),
             p99_percent_max: most(&tails),
             group_percent: total(&|one| one.group_percent) / count.max(1) as f64,
-            off_seconds: total(&|one| (one.mean_ns - one.mean_predicted_ns).abs()) / 1e9,
-            off_group_seconds: off / 1e9,
+            off_seconds: 0.0,
+            off_group_seconds: 0.0,
             seconds: total(&|one| one.mean_ns) / 1e9,
             workloads,
         }
@@ -224,6 +306,22 @@ mod tests {
         assert!((errors.off_seconds - 40e-9).abs() < 1e-15);
         assert!((errors.off_group_seconds - 60e-9).abs() < 1e-15);
         assert!((errors.seconds - 500e-9).abs() < 1e-15);
+    }
+
+    #[test]
+    fn seeds_are_averaged_error_by_error() {
+        let of = |predicted: [f64; 2]| {
+            PredictionErrors::of(
+                [("A", 100.0, predicted[0]), ("B", 50.0, predicted[1])].into_iter(),
+            )
+        };
+        // 10 % too much and 10 % too little do not make a network without error.
+        let mean = PredictionErrors::mean(&[&of([110.0, 50.0]), &of([90.0, 60.0])]);
+        assert!((mean.average_percent - 10.0).abs() < 1e-9, "{mean:?}");
+        assert!((mean.workloads[0].average_percent - 10.0).abs() < 1e-9);
+        assert!((mean.workloads[0].mean_predicted_ns - 100.0).abs() < 1e-9);
+        assert!((mean.off_seconds - 15e-9).abs() < 1e-15);
+        assert!((mean.seconds - 150e-9).abs() < 1e-15);
     }
 
     #[test]

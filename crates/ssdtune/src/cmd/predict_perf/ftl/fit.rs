@@ -8,7 +8,7 @@ use crate::program::simulator;
 use serde::Serialize;
 use ssdtune_learn::mlp::{MlpError, can_train};
 use ssdtune_predict::firmware::{
-    EPOCHS, FirmwareProvenance, FitError, FitOptions, FitReport, Networks, Profile, Statistic, fit,
+    FirmwareProvenance, FitError, FitOptions, FitReport, Networks, Profile, Statistic, fit,
 };
 use std::path::PathBuf;
 
@@ -34,10 +34,14 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
     networks: NetworksArg,
 
-    /// Passes over the groups that a network takes; Table 2's for its 55,333 groups.
-    #[arg(long, value_name = "N", default_value_t = EPOCHS as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    epochs: u32,
+    /// Passes over the groups that a network takes; by default what makes the paper's 35,000 steps.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    epochs: Option<u32>,
+
+    /// With how many seeds each network is trained; the report has the mean and the spread.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=99))]
+    seeds: u64,
 
     /// File for the model.
     #[arg(long, value_name = "FILE")]
@@ -60,7 +64,7 @@ enum NetworksArg {
     None,
     /// Six layers of 128 neurons.
     PaperShape,
-    /// That, and the best of all 48 points of Table 2, searched on a tenth of the groups.
+    /// That, and the best of all 48 points of Table 2, searched for each kind of network.
     Search,
 }
 
@@ -85,7 +89,8 @@ impl Args {
                 NetworksArg::PaperShape => Networks::PaperShape,
                 NetworksArg::Search => Networks::Search,
             },
-            epochs: self.epochs as usize,
+            epochs: self.epochs.map(|passes| passes as usize),
+            seeds: self.seeds,
             seed: context.seed().unwrap_or(0),
             program: simulator(),
         }

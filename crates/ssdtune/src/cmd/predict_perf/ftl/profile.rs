@@ -9,7 +9,7 @@ use crate::program;
 use crate::progress::Progress;
 use ssdtune_predict::firmware::{
     EventChoice, GROUP_REQUESTS, ProfileError, ProfileSetup, Profiler, ProfilerError,
-    ProfilerOptions, TABLE_4, Workload,
+    ProfilerOptions, Workload,
 };
 
 /// Arguments of `predict-perf ftl profile`.
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND", conflicts_with = "cortex_a53")]
     under: Option<String>,
 
-    /// Compute the times by a timing model of a Cortex-A53 over callgrind with its caches: a
-    /// stand-in for a target that proves little.
+    /// Compute the times by a timing model of a Cortex-A53 over callgrind with its caches and TLBs:
+    /// a stand-in for a target.
     #[arg(long)]
     cortex_a53: bool,
 
@@ -70,7 +70,7 @@ enum EventsArg {
     Auto,
     /// Linux performance counters.
     Perf,
-    /// Valgrind's callgrind with cache and branch simulation.
+    /// Valgrind's callgrind with caches, branches and TLBs simulated.
     Callgrind,
     /// None: times only, as a target needs.
     None,
@@ -104,12 +104,7 @@ impl Args {
 
 /// Measures the workloads that the file does not hold.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let named: Result<Vec<Workload>, _> =
-        args.workloads.iter().map(|label| Workload::of(label)).collect();
-    let mut workloads = named.map_err(Failure::usage)?;
-    if workloads.is_empty() {
-        workloads = TABLE_4.to_vec();
-    }
+    let workloads = Workload::all_of(&args.workloads).map_err(Failure::usage)?;
     let profiler = Profiler::new(args.options(context)).map_err(failure)?;
     if let Some(reason) = profiler.no_counters() {
         context.note(format_args!("events come from callgrind: {reason}"));
