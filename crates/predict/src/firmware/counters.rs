@@ -1,6 +1,6 @@
 //! Linux performance counters around a group, for this thread in user mode.
 //!
-//! A CPU has about four counters for the eleven events of Table 5 and three of TLBs, and a group is too short for
+//! A CPU has about four counters for the eleven events of Table 5 and two of TLBs, and a group is too short for
 //! events to share them in turns. So events are divided into [`SETS`] sets, and each pass over the
 //! workload counts one of them. Virtual machines often have no counters at all.
 
@@ -61,9 +61,9 @@ mod linux {
         builder(Cache { which: CacheId::L1D, operation, result })
     }
 
-    /// A counter of misses of a TLB.
-    fn tlb(which: CacheId, operation: CacheOp) -> Builder<'static> {
-        builder(Cache { which, operation, result: CacheResult::MISS })
+    /// A counter of misses of a TLB. Many CPUs count reads and writes of data in one.
+    fn tlb(which: CacheId) -> Builder<'static> {
+        builder(Cache { which, operation: CacheOp::READ, result: CacheResult::MISS })
     }
 
     /// A counter of an event in user mode.
@@ -96,9 +96,8 @@ mod linux {
             // With an event that every CPU has: one without counters of TLBs loses these alone.
             _ => vec![
                 ("INSTR", builder(Hardware::INSTRUCTIONS)),
-                ("DTLB_LOAD_MISSES", tlb(CacheId::DTLB, CacheOp::READ)),
-                ("DTLB_STORE_MISSES", tlb(CacheId::DTLB, CacheOp::WRITE)),
-                ("ITLB_MISSES", tlb(CacheId::ITLB, CacheOp::READ)),
+                ("DTLB_MISSES", tlb(CacheId::DTLB)),
+                ("ITLB_MISSES", tlb(CacheId::ITLB)),
             ],
         }
     }

@@ -5,8 +5,8 @@
 //! | `static` | host's requests and pages | as Amber: fixed instructions for each kind of page |
 //! | `scaled host` | host's run time | one factor |
 //! | `linear` | run time and events | least squares, as in the paper |
-//! | `costs` | run time, events, counts | least squares of relative errors without negative terms |
-//! | `costs + residual` | run time, events, counts | costs times a small learned correction |
+//! | `costs` | run time and events | least squares of relative errors without negative terms |
+//! | `costs + residual` | run time and events | costs times a small learned correction |
 //! | `dnn` | run time and events | the network of Table 2, to nanoseconds |
 //! | `powers` | rates | Ridge, to the logarithm of an instruction's time |
 //! | `trees` | rates | bagged trees, to the logarithm of an instruction's time |
@@ -159,12 +159,8 @@ impl Learner {
             Self::Static => return of(&["requests", "pages_read", "pages_written"]),
             Self::ScaledHost => return inputs,
             Self::Counts => return of(&WorkCounts::SIMULATED),
-            Self::Costs | Self::Corrected => {
-                // With callgrind's finer events the error on unseen workloads is twice as large:
-                // there are too many ways to divide a cost among them.
-                inputs.extend(records.events.clone());
-                inputs.extend(of(&WorkCounts::NAMES));
-            }
+            // With counts of work or callgrind's finer events as well, the error of costs on unseen
+            // workloads is twice as large: there are too many ways to divide a cost among them.
             _ => inputs.extend(records.events.clone()),
         }
         inputs
