@@ -191,7 +191,7 @@ mod tests {
             lba: Sectors(8 * (n * 7_919 % 100_000)),
             sectors: 8,
             tenant: TenantId(0),
-            op: if n % 3 == 0 { Op::Write } else { Op::Read },
+            op: if n.is_multiple_of(3) { Op::Write } else { Op::Read },
         };
         // The silence before the last request is of intervals in which nothing happens.
         let mut requests: Vec<Request> = (0..200).map(request).collect();
