@@ -61,7 +61,7 @@ mod linux {
         builder(Cache { which: CacheId::L1D, operation, result })
     }
 
-    /// A counter of misses of a TLB. Many CPUs count reads and writes of data in one.
+    /// A counter of misses of a TLB.
     fn tlb(which: CacheId) -> Builder<'static> {
         builder(Cache { which, operation: CacheOp::READ, result: CacheResult::MISS })
     }

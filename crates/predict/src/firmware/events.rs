@@ -13,12 +13,12 @@
 //! | LLC_REFS | cache references | I1mr + D1mr + D1mw: callgrind knows two levels |
 //! | LLC_MISSES | cache misses | ILmr + DLmr + DLmw |
 //! | STALLED_CYCLES | stalled cycles, backend | none |
-//! | DTLB_MISSES | data TLB, read misses | D1mr + D1mw of the pass with TLBs |
+//! | DTLB_MISSES | data TLB, read misses | D1mr of the pass with TLBs |
 //! | ITLB_MISSES | instruction TLB, read misses | I1mr of the pass with TLBs |
 //!
 //! A miss of a TLB is under callgrind one of the first level, whether the second has the entry or
-//! the page table is walked, and of loads as of stores. Counters of AMD and ARM see that alike;
-//! those of Intel count loads alone, and only if the page table is walked.
+//! the page table is walked. Counters of AMD and ARM see that alike, those of Intel walks alone.
+//! Stores are left out: they wait in a buffer, and many CPUs have no counter for their misses.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub fn of_callgrind(counted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         ("L1D_STORES", &["Dw"]),
         ("LLC_REFS", &["I1mr", "D1mr", "D1mw"]),
         ("LLC_MISSES", &["ILmr", "DLmr", "DLmw"]),
-        ("DTLB_MISSES", &["TLB_D1mr", "TLB_D1mw"]),
+        ("DTLB_MISSES", &["TLB_D1mr"]),
         ("ITLB_MISSES", &["TLB_I1mr"]),
     ];
     let found = rules.iter().filter_map(|(event, parts)| Some(((*event).to_owned(), sum(parts)?)));
@@ -113,7 +113,7 @@ mod tests {
         let misses = ["I1mr", "D1mr", "D1mw", "ILmr", "DLmr", "DLmw"].into_iter().enumerate();
         let misses = misses.map(|(place, name)| (format!("TLB_{name}"), 1 << place));
         let events = of_callgrind(&misses.collect());
-        assert_eq!(TLB_EVENTS.map(|event| events[event]), [2 + 4, 1]);
+        assert_eq!(TLB_EVENTS.map(|event| events[event]), [2, 1]);
     }
 
     #[test]
