@@ -1,8 +1,8 @@
 //! Linux performance counters around a group, for this thread in user mode.
 //!
-//! A CPU has about four counters for the eleven events of Table 5 and two of TLBs, and a group is too short for
-//! events to share them in turns. So events are divided into [`SETS`] sets, and each pass over the
-//! workload counts one of them. Virtual machines often have no counters at all.
+//! A CPU has about four counters for the eleven events of Table 5 and two of TLBs, and a group is
+//! too short for events to share them in turns. So events are divided into [`SETS`] sets, and each
+//! pass over the workload counts one of them. Virtual machines often have no counters at all.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -70,8 +70,8 @@ pub enum EventSource {
     },
 }
 
-/// Events of Table 5 and of TLBs from the events that callgrind counted. An event of which a part is
-/// missing is left out.
+/// Events of Table 5 and of TLBs from the events that callgrind counted. An event of which a part
+/// is missing is left out.
 pub fn of_callgrind(counted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let sum = |names: &[&str]| -> Option<u64> {
         names.iter().map(|name| counted.get(*name).copied()).sum()

@@ -158,7 +158,7 @@ fn fit_records(
     }
     let factor = judgements.iter().find(|one| one.learner == Learner::ScaledHost.name()).cloned();
     for one in judgements.iter_mut().filter(|one| one.learner != Learner::ScaledHost.name()) {
-        one.gains = factor.as_ref().map(|factor| Gains::over(factor, one));
+        one.gains = factor.as_ref().map(|factor| one.gains_over(factor));
     }
     let error = |place: &usize| judgements[*place].plain.average_percent;
     // The learner of counts needs no profile: it is kept in any case, and does not compete.

@@ -4,8 +4,8 @@
 //! of events; callgrind and emulators run a process of their own. Every pass does the same work,
 //! which is checked group by group.
 //!
-//! Cost: seconds for each workload and time; a hundred to two hundred times as long under callgrind,
-//! which makes two passes.
+//! Cost: seconds for each workload and time; a hundred to two hundred times as long under
+//! callgrind, which makes two passes.
 
 use super::callgrind::{CallgrindOutput, Simulated};
 use super::cortex_a53;

@@ -28,8 +28,8 @@ pub const HOST_NS: &str = "HOST_NS";
 pub struct Records {
     /// The groups, in the order of the host's profile.
     pub rows: Vec<Record>,
-    /// Events that a learner is told: those of Table 5 in its order, then those of TLBs. Every group
-    /// has counted them, and most of them found some.
+    /// Events that a learner is told: those of Table 5 in its order, then those of TLBs. Every
+    /// group has counted them, and most of them found some.
     pub events: Vec<String>,
     /// How far one time of the target is from the median of its group, relative to the median and
     /// in the mean; 0 if groups have one time only. No model can predict a single run better.

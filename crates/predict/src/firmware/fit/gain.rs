@@ -4,7 +4,6 @@
 //! good. So every learner is set beside it, workload by workload, and the mean of the differences
 //! has an interval: workloads are drawn anew with repetition, as if Table 4 had come out otherwise.
 
-use super::judge::{Judgement, PredictionErrors, WorkloadError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -38,7 +37,7 @@ const DRAWS: usize = 4_000;
 
 impl Gain {
     /// The mean of some differences, and its interval.
-    fn of(differences: &[f64]) -> Self {
+    pub(super) fn of(differences: &[f64]) -> Self {
         let count = differences.len().max(1);
         let mean = differences.iter().sum::<f64>() / count as f64;
         // The same draws for every learner, so that equal differences have equal intervals.
@@ -58,22 +57,6 @@ impl Gain {
     pub fn text(&self) -> String {
         let undecided = if self.low <= 0.0 && self.high >= 0.0 { " undecided" } else { "" };
         format!("{:+.1} ({:+.1} to {:+.1}){undecided}", self.mean, self.low, self.high)
-    }
-}
-
-impl Gains {
-    /// What a learner gains over `factor`, both judged on the same workloads.
-    pub(super) fn over(factor: &Judgement, learner: &Judgement) -> Self {
-        let gain = |errors: fn(&Judgement) -> &PredictionErrors, of: fn(&WorkloadError) -> f64| {
-            let pairs = errors(factor).workloads.iter().zip(&errors(learner).workloads);
-            Gain::of(&pairs.map(|(factor, own)| of(factor) - of(own)).collect::<Vec<f64>>())
-        };
-        Self {
-            average: gain(|one| &one.plain, |one| one.average_percent),
-            p99: gain(|one| &one.plain, |one| one.p99_percent),
-            average_with_nand: gain(|one| &one.with_nand, |one| one.average_percent),
-            p99_with_nand: gain(|one| &one.with_nand, |one| one.p99_percent),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How far predictions are from the target, in the terms of the paper's Fig. 2; and the share of
 //! firmware in the time of a drive, as in Fig. 1.
 
-use super::gain::Gains;
+use super::gain::{Gain, Gains};
 use crate::firmware::drive::WorkCounts;
 use crate::firmware::records::{Record, Records};
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,20 @@ pub struct Figures {
 }
 
 impl Judgement {
+    /// What the learner gains over `factor`, both judged on the same workloads.
+    pub(super) fn gains_over(&self, factor: &Self) -> Gains {
+        let gain = |errors: fn(&Self) -> &PredictionErrors, of: fn(&WorkloadError) -> f64| {
+            let pairs = errors(factor).workloads.iter().zip(&errors(self).workloads);
+            Gain::of(&pairs.map(|(factor, own)| of(factor) - of(own)).collect::<Vec<f64>>())
+        };
+        Gains {
+            average: gain(|one| &one.plain, |one| one.average_percent),
+            p99: gain(|one| &one.plain, |one| one.p99_percent),
+            average_with_nand: gain(|one| &one.with_nand, |one| one.average_percent),
+            p99_with_nand: gain(|one| &one.with_nand, |one| one.p99_percent),
+        }
+    }
+
     /// The figures that the paper compares learners by.
     pub fn figures(&self) -> Figures {
         Figures {

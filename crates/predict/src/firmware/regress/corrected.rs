@@ -4,10 +4,10 @@
 //! that misses overlap, is left in its relative error. This learner predicts the logarithm of that
 //! error by Ridge regression from rates, and multiplies the sum by a share of it.
 //!
-//! How strong the correction is, and whether there is any, is chosen by leaving out each workload of
-//! the training set in turn: costs and correction are learned from the others and judged on it. A
-//! correction must be better than none by more than two standard errors over these workloads, which
-//! luck gives to one in forty, and by more than a thousandth of the time.
+//! How strong the correction is, and whether there is any, is chosen by leaving out each workload
+//! of the training set in turn: costs and correction are learned from the others and judged on it.
+//! A correction must be better than none by more than two standard errors over these workloads,
+//! which luck gives to one in forty, and by more than a thousandth of the time.
 
 use super::{TrainError, by_rate, costs, scaled_ridge};
 use crate::firmware::predictor::Form;
