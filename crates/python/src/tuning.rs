@@ -190,7 +190,6 @@ pub(crate) struct SearchFlags {
     patience: usize,
     prefix: Option<u32>,
     resume: bool,
-    screen: bool,
     ignore_pruning: bool,
     ignore_order: bool,
     aim: Vec<String>,
@@ -224,7 +223,6 @@ impl SearchFlags {
             patience: self.patience,
             prefix: options.prefix_share(self.prefix),
             aims,
-            discard_hopeless: self.screen,
         };
         settings.check().map_err(wrong_text)?;
         for (name, number) in [("batch", self.batch), ("top", self.top)] {

@@ -104,7 +104,6 @@ class SearchOptions(TuneOptions, total=False):
     patience: int
     prefix: int | None
     resume: bool
-    screen: bool
     ignore_pruning: bool
     ignore_order: bool
     aim: str | Sequence[str]
@@ -122,7 +121,7 @@ _TUNE: dict[str, Any] = {
 _SEARCH: dict[str, Any] = {
     "algorithm": "bayes", "budget": 60.0, "batch": 4, "top": 3, "manhattan": 5, "descent": 10,
     "iterations": 5, "exploration": 8.0, "convergence": 0.01, "patience": 15, "prefix": None,
-    "resume": False, "screen": False, "ignore_pruning": False, "ignore_order": False, "aim": (),
+    "resume": False, "ignore_pruning": False, "ignore_order": False, "aim": (),
     "pick": "knee",
 }  # fmt: skip
 _MAX_HARM = 0.02
