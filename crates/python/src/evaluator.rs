@@ -14,18 +14,45 @@ use ssdtune_tune::evaluate::{
 use ssdtune_tune::memory::Digest;
 use ssdtune_tune::{Figures, Trace as TuneTrace};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A flag that asks work to stop.
 #[pyclass(module = "ssdtune._ssdtune", frozen)]
-pub(crate) struct Flag(pub(crate) Arc<AtomicBool>);
+pub(crate) struct Flag(Stop);
 
 #[pymethods]
 impl Flag {
     /// Whether the work is to stop.
     fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Asks everything to stop.
+#[derive(Clone)]
+pub(crate) enum Stop {
+    /// One piece of work of this process.
+    Own(Arc<AtomicBool>),
+    /// All of the command, by a signal.
+    Program(&'static AtomicBool),
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self::Own(Arc::default())
+    }
+}
+
+impl Deref for Stop {
+    type Target = AtomicBool;
+
+    fn deref(&self) -> &AtomicBool {
+        match self {
+            Self::Own(flag) => flag,
+            Self::Program(flag) => flag,
+        }
     }
 }
 
@@ -45,7 +72,7 @@ pub(crate) struct ByPython {
     /// Who says what is measured. The function works for it where it is the simulator in this
     /// process.
     says: Says,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     /// Traces that Python has been given, by the digest of the whole and their length.
     traces: Mutex<BTreeMap<(Digest, usize), Py<Trace>>>,
     raised: Arc<Mutex<Option<PyErr>>>,
@@ -59,8 +86,7 @@ enum Says {
 /// What is needed besides the function.
 #[derive(Clone, Default)]
 pub(crate) struct Shared {
-    /// Asks everything to stop.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) stop: Stop,
     /// The exception of Python that ended the work.
     pub(crate) raised: Arc<Mutex<Option<PyErr>>>,
 }
@@ -94,7 +120,7 @@ impl ByPython {
 
     fn ask(&self, py: Python<'_>, job: &Job<'_>) -> PyResult<Answer> {
         let device = Device::of(job.config.clone());
-        let flag = Flag(Arc::clone(&self.stop));
+        let flag = Flag(self.stop.clone());
         let answer = self.function.call1(py, (device, self.trace(py, job.trace)?, job.depth, flag));
         answer?.extract(py)
     }

@@ -29,6 +29,18 @@ pub(crate) fn failed(error: impl Into<anyhow::Error>) -> PyErr {
     raised(Failure::Work(error.into()))
 }
 
+/// The failure that an exception is for the command.
+pub(crate) fn told(py: Python<'_>, error: &PyErr) -> Failure {
+    let said = anyhow::Error::msg(error.value(py).to_string());
+    let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+    match class.as_str() {
+        "UsageError" => Failure::Usage(said),
+        "DataError" => Failure::Input(said),
+        "KeyboardInterrupt" => Failure::Interrupted,
+        _ => Failure::Work(said),
+    }
+}
+
 fn exception(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
     let class = match failure {
         Failure::Usage(_) => "UsageError",

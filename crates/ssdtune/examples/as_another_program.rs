@@ -7,6 +7,6 @@ use ssdtune::Invocation;
 fn main() {
     let mut words: Vec<_> = std::env::args_os().collect();
     words[0] = "ssdtune".into();
-    let code = ssdtune::run(Invocation { words, child: Vec::new() });
+    let code = ssdtune::run(Invocation { words, child: Vec::new(), engines: None });
     println!("exit code {code}");
 }

@@ -24,7 +24,7 @@ const THREADS_EACH: usize = 4;
 /// The global flags and the output streams of one run.
 pub(crate) struct Context {
     json: bool,
-    threads: usize,
+    threads: Cell<usize>,
     seed: Option<u64>,
     level: Level,
     out: RefCell<BufWriter<AutoStream<Stdout>>>,
@@ -61,16 +61,16 @@ impl Context {
             (false, 1) => Level::Verbose,
             (false, _) => Level::Debug,
         };
-        let mut context = Self {
+        let context = Self {
             json: global.json,
-            threads: 0,
+            threads: Cell::new(0),
             seed: global.seed,
             level,
             out: RefCell::new(BufWriter::new(AutoStream::new(std::io::stdout(), choice))),
             documented: Cell::new(false),
             plan: RefCell::default(),
         };
-        context.threads = context.allowed_threads(global.threads);
+        context.threads.set(context.allowed_threads(global.threads));
         context
     }
 
@@ -129,9 +129,15 @@ impl Context {
         self.json
     }
 
+    /// Works with this number of threads from now on: where others do the work, a thread here only
+    /// waits for them.
+    pub(crate) fn wait_on(&self, threads: usize) {
+        self.threads.set(threads.max(1));
+    }
+
     /// Threads to work with.
     pub(crate) fn pool(&self) -> Outcome<rayon::ThreadPool> {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.threads.get());
         builder.build().map_err(|error| Failure::Work(error.into()))
     }
 

@@ -14,7 +14,7 @@
 //! use ssdtune::Invocation;
 //!
 //! let words = ["ssdtune", "config", "show", "intel-750"].map(Into::into).to_vec();
-//! assert_eq!(ssdtune::run(Invocation { words, child: Vec::new() }), 0);
+//! assert_eq!(ssdtune::run(Invocation { words, child: Vec::new(), engines: None }), 0);
 //! ```
 
 mod autodb;
@@ -37,7 +37,7 @@ mod read_args;
 mod tuning;
 mod workload_source;
 
-pub use program::Invocation;
+pub use program::{Engine, Engines, Invocation};
 
 use clap::FromArgMatches as _;
 use failure_document::FailureDocument;

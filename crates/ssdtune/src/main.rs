@@ -5,6 +5,7 @@ use ssdtune::Invocation;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let invocation = Invocation { words: std::env::args_os().collect(), child: Vec::new() };
+    let words = std::env::args_os().collect();
+    let invocation = Invocation { words, child: Vec::new(), engines: None };
     ExitCode::from(ssdtune::run(invocation))
 }

@@ -1,16 +1,61 @@
 //! The program as it was started, and what results say about the program that made them.
 
+use crate::outcome::Failure;
+use ssdtune_tune::evaluate::Evaluator;
 use std::ffi::OsString;
-use std::sync::OnceLock;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// How a process becomes this command.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Invocation {
     /// The words of the command line, the name of the program first.
     pub words: Vec<OsString>,
     /// How this command is started from elsewhere: a program, and the arguments that stand before
     /// those of the command. Empty: by the program of this process.
     pub child: Vec<String>,
+    /// Who opens the engine that `--engine` names; `None` where nobody can.
+    pub engines: Option<Arc<dyn Engines>>,
+}
+
+/// Opens engines: what measures drives in other processes, on this machine or on others.
+pub trait Engines: Send + Sync {
+    /// Opens the engine of this name, at an address if it needs one. Once `stop` is set, nobody
+    /// waits for it any more.
+    ///
+    /// # Errors
+    /// There is no such engine, or it does not answer.
+    fn open(
+        &self,
+        name: &str,
+        address: Option<&str>,
+        stop: &'static AtomicBool,
+    ) -> Result<Box<dyn Engine>, Failure>;
+}
+
+/// An open engine.
+pub trait Engine: Send + Sync {
+    /// How many measurements it works on at once.
+    fn workers(&self) -> usize;
+
+    /// An evaluator that has the engine measure what `own` would measure here.
+    ///
+    /// # Errors
+    /// The engine does not take it.
+    fn evaluator(&self, own: Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>;
+}
+
+impl fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { words, child, engines } = self;
+        let engines = engines.is_some();
+        f.debug_struct("Invocation")
+            .field("words", words)
+            .field("child", child)
+            .field("engines", &engines)
+            .finish()
+    }
 }
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
@@ -28,6 +73,11 @@ pub(crate) fn is_running() -> bool {
 /// Whether a failure is to be told in JSON, where the command line cannot be read.
 pub(crate) fn asks_for_json() -> bool {
     words().iter().any(|word| word == "--json")
+}
+
+/// Who opens engines, if anybody can.
+pub(crate) fn engines() -> Option<&'static dyn Engines> {
+    INVOCATION.get()?.engines.as_deref()
 }
 
 /// How children of this program are started.

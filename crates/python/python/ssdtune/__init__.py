@@ -11,6 +11,7 @@ other. Names, defaults and results are those of the command ``ssdtune``, which i
 1000
 """
 
+from . import engines
 from ._errors import DataError, Error, Fault, LostError, Unfit, UsageError, WorkError
 from ._result import Record, Result, Results
 from ._search import Evaluator, Grades, Objective, SearchResult, grade, search
@@ -39,6 +40,7 @@ __all__ = [
     "WorkError",
     "Workload",
     "__version__",
+    "engines",
     "grade",
     "presets",
     "search",

@@ -50,6 +50,7 @@ class Engine:
         self._generation = 0
         self._replaced = False
         self._traces: dict[str, Trace] = {}
+        self._references: dict[str, TraceReference] = {}
         self._folder: str | None = None
         self._gate = threading.Condition()
         self._in_flight = 0
@@ -82,8 +83,15 @@ class Engine:
         with self._gate:
             self._traces[digest] = trace
             _worker.own(trace)
+            if digest in self._references:
+                return self._references[digest]
             if isinstance(self._executor, ThreadPoolExecutor):
                 return TraceReference(digest)
+            share = getattr(self._executor, "share", None)
+            if share is not None:
+                reference = TraceReference(digest, shared=share(trace))
+                self._references[digest] = reference
+                return reference
             if self._folder is None:
                 self._folder = tempfile.mkdtemp(prefix="ssdtune-")
             path = os.path.join(self._folder, digest)
@@ -119,8 +127,9 @@ class Engine:
             if kind == "missing":
                 parcels = tuple(self._traces[digest] for digest in value)
                 continue
-            kills += 1
-            if kills == KILLS_MAX:
+            told = getattr(self._executor, "workers_lost", None)
+            kills += 1 if told is None else told(lost)
+            if kills >= KILLS_MAX:
                 raise LostError(f"{call.words}: {kills} workers were lost that ran it ({lost})")
             if isinstance(lost, BrokenExecutor):
                 alone = True

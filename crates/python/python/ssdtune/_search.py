@@ -393,6 +393,16 @@ def _measuring(
         return
     if evaluator is not None:
         raise UsageError("evaluator and executor: give one of them")
+    with handed(executor) as (make, workers):
+        yield (make,), workers if threads is None else threads
+
+
+@contextmanager
+def handed(
+    executor: Executor,
+) -> Iterator[tuple[Callable[[_ssdtune.How], Callable[..., str]], int]]:
+    """A function that makes, from the words for how to measure, one that has an executor measure;
+    and how many measurements the executor works on at once."""
     with Engine(executor) as engine:
 
         def make(how: _ssdtune.How) -> Callable[..., str]:
@@ -404,7 +414,7 @@ def _measuring(
 
             return ask
 
-        yield (make,), engine.workers if threads is None else threads
+        yield make, engine.workers
 
 
 def _asked(evaluator: Evaluator) -> Callable[..., tuple[float, float]]:

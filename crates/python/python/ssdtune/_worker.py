@@ -27,10 +27,12 @@ _own: weakref.WeakValueDictionary[str, Trace] = weakref.WeakValueDictionary()
 
 @dataclass(frozen=True)
 class TraceReference:
-    """A trace by its digest, and the file where this host may have it."""
+    """A trace by its digest, and the file where this host may have it, or what the executor shares
+    it by: an object with a method ``get``."""
 
     digest: str
     path: str | None = None
+    shared: Any = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def _found(argument: Any) -> Any:
 
 def _trace(reference: TraceReference) -> Trace:
     known = _own.get(reference.digest, _held.get(reference.digest))
+    if known is None and reference.shared is not None:
+        known = reference.shared.get()
     if known is None and reference.path is not None and os.path.exists(reference.path):
         with open(reference.path, "rb") as file:
             known = pickle.load(file)

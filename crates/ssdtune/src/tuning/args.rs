@@ -4,9 +4,12 @@ use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::global::{real, whole};
+use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
+use crate::program;
 use crate::read_args::{FitArg, StrictArg};
+use anyhow::anyhow;
 use clap::builder::Resettable;
 use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
 use ssdtune_model::Bytes;
@@ -157,6 +160,16 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "evaluator")]
     retries: u32,
 
+    /// Have other processes and machines measure: `ray`, `dask` or `processes`. The result is the
+    /// same. Only for `python -m ssdtune` (docs/cluster.md); without it this process measures.
+    #[arg(long, value_name = "NAME", conflicts_with = "evaluator")]
+    engine: Option<String>,
+
+    /// Where the engine is: `auto` or HOST:PORT for `ray`, HOST:PORT for `dask`, how many for
+    /// `processes`. Default: an engine of this machine alone.
+    #[arg(long, value_name = "WHERE", requires = "engine")]
+    address: Option<String>,
+
     #[command(flatten)]
     db: DbArg,
 
@@ -246,7 +259,19 @@ impl TuneArgs {
             device::note_outside(real, outside, context);
         }
         let db = if self.no_db { None } else { Some(self.db.open()?) };
-        super::drawn(TuningJob { db, ..job }, context)
+        self.measured(super::drawn(TuningJob { db, ..job }, context)?, context)
+    }
+
+    /// The job, measured by an engine if one is named.
+    fn measured(&self, job: TuningJob, context: &Context) -> Outcome<TuningJob> {
+        let Some(name) = &self.engine else { return Ok(job) };
+        let engines = program::engines().ok_or_else(|| {
+            Failure::usage(anyhow!("--engine {name}: only `python -m ssdtune` has engines"))
+        })?;
+        let engine = engines.open(name, self.address.as_deref(), Deferred::new().flag())?;
+        context.wait_on(engine.workers());
+        let evaluator = engine.evaluator(job.evaluator)?;
+        Ok(TuningJob { evaluator, ..job })
     }
 
     /// What the flags state of the job, but for what commands differ in.

@@ -1,0 +1,93 @@
+"""How many cells a second a driver hands out, and how many bytes each has: python crates/python/benches/cells.py
+
+Cells that do nothing are handed to each engine that is installed, as many at once as the first argument says
+(default: 2, 16 and 64). Prints a table in Markdown. Three runs each, the best counts.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import ssdtune as st
+from ssdtune import _engine, _search, _worker
+
+
+class Wide(Executor):
+    """Another executor, of which more calls are asked at once than it has workers."""
+
+    def __init__(self, inner: Executor, width: int):
+        self.inner = inner
+        self._max_workers = width
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        return self.inner.submit(fn, *args, **kwargs)
+
+
+def nothing(number: int, device: st.Device, how: Any) -> int:
+    """A cell of the usual size that does nothing."""
+    return number
+
+
+def driver(executor: Executor, width: int, cells: int, arguments: tuple[Any, ...]) -> float:
+    """Cells a second."""
+    calls = [_worker.Call(nothing, (number, *arguments), "cell") for number in range(cells)]
+    best = 0.0
+    for _ in range(3):
+        with _engine.Engine(Wide(executor, width)) as engine:
+            begin = time.perf_counter()
+            answers = engine.map(calls, lambda done: None)
+            best = max(best, cells / (time.perf_counter() - begin))
+        assert answers == list(range(cells))
+    return best
+
+
+def bare(executor: Executor, cells: int, arguments: tuple[Any, ...]) -> float:
+    """Cells a second of the executor alone: all handed over at once, then all awaited."""
+    best = 0.0
+    for _ in range(3):
+        begin = time.perf_counter()
+        futures = [executor.submit(nothing, number, *arguments) for number in range(cells)]
+        for future in futures:
+            future.result()
+        best = max(best, cells / (time.perf_counter() - begin))
+    return best
+
+
+def engines() -> dict[str, Callable[[], Executor]]:
+    return {
+        "threads of the driver": lambda: ThreadPoolExecutor(2),
+        "`ProcessPoolExecutor(2)`": lambda: ProcessPoolExecutor(2),
+        "Ray, this machine": lambda: st.engines.ray(num_cpus=2),
+        "Dask, this machine": lambda: st.engines.dask(),
+    }
+
+
+def main() -> None:
+    widths = [int(word) for word in sys.argv[1:]] or [2, 16, 64]
+    device = st.Device("intel-750", **{"bus.channels": 16})
+    how = ("footprint", [], 0, "mean", False)
+    arguments = (device, how)
+    reference = _worker.TraceReference("0" * 64, "/tmp/ssdtune-12345678/" + "0" * 64)
+    call = _worker.Call(_search._ssdtune.measure, (device, reference, 16, how), "a drive on a trace, 16 at once")
+    print(f"A cell of a search: {len(pickle.dumps((_worker.work, call, ())))} B pickled\n")
+    print("| engine | alone |" + "".join(f" driver, {width} at once |" for width in widths))
+    print("|---|---|" + "---|" * len(widths))
+    for name, make in engines().items():
+        try:
+            executor = make()
+        except st.UsageError as error:
+            print(f"| {name} | {error} |")
+            continue
+        with executor:
+            figures = [bare(executor, 2000, arguments)]
+            figures += [driver(executor, width, 2000, arguments) for width in widths]
+        print(f"| {name} |" + "".join(f" {figure:,.0f} |" for figure in figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()
