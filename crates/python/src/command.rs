@@ -26,6 +26,7 @@ pub(crate) fn run_command(
 }
 
 /// Opens engines by a function of Python.
+#[derive(Debug)]
 struct Opener(Py<PyAny>);
 
 /// An engine: a function that makes, from the words for how to measure, a function that measures.

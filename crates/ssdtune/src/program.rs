@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// How a process becomes this command.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Invocation {
     /// The words of the command line, the name of the program first.
     pub words: Vec<OsString>,
@@ -20,7 +20,7 @@ pub struct Invocation {
 }
 
 /// Opens engines: what measures drives in other processes, on this machine or on others.
-pub trait Engines: Send + Sync {
+pub trait Engines: fmt::Debug + Send + Sync {
     /// Opens the engine of this name, at an address if it needs one. Once `stop` is set, nobody
     /// waits for it any more.
     ///
@@ -44,18 +44,6 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// The engine does not take it.
     fn evaluator(&self, own: Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>;
-}
-
-impl fmt::Debug for Invocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { words, child, engines } = self;
-        let engines = engines.is_some();
-        f.debug_struct("Invocation")
-            .field("words", words)
-            .field("child", child)
-            .field("engines", &engines)
-            .finish()
-    }
 }
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
