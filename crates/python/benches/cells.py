@@ -1,7 +1,7 @@
 """How many cells a second a driver hands out, and how many bytes each has: python crates/python/benches/cells.py
 
-Cells that do nothing are handed to each engine that is installed, as many at once as the first argument says
-(default: 2, 16 and 64). Prints a table in Markdown. Three runs each, the best counts.
+Cells that do nothing are handed to each engine that is installed, as many at once as the arguments say
+(default: 2 16 64). Prints a table in Markdown. Three runs each, the best counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 import ssdtune as st
-from ssdtune import _engine, _search, _worker
+from ssdtune import _engine, _worker
+from ssdtune._ssdtune import measure
 
 
 class Wide(Executor):
@@ -73,7 +74,7 @@ def main() -> None:
     how = ("footprint", [], 0, "mean", False)
     arguments = (device, how)
     reference = _worker.TraceReference("0" * 64, "/tmp/ssdtune-12345678/" + "0" * 64)
-    call = _worker.Call(_search._ssdtune.measure, (device, reference, 16, how), "a drive on a trace, 16 at once")
+    call = _worker.Call(measure, (device, reference, 16, how), "a drive on a trace, 16 at once")
     print(f"A cell of a search: {len(pickle.dumps((_worker.work, call, ())))} B pickled\n")
     print("| engine | alone |" + "".join(f" driver, {width} at once |" for width in widths))
     print("|---|---|" + "---|" * len(widths))

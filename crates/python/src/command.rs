@@ -29,39 +29,26 @@ pub(crate) fn run_command(
 #[derive(Debug)]
 struct Opener(Py<PyAny>);
 
-/// An engine: a function that makes, from the words for how to measure, a function that measures.
-struct Opened {
-    make: Py<PyAny>,
-    workers: usize,
-    shared: Shared,
-}
-
 impl Engines for Opener {
     fn open(
         &self,
         name: &str,
         address: Option<&str>,
         stop: &'static AtomicBool,
-    ) -> Result<Box<dyn Engine>, Failure> {
-        let opened = Python::attach(|py| {
+    ) -> Result<Engine, Failure> {
+        let opened: Result<(Py<PyAny>, usize), Failure> = Python::attach(|py| {
             let opened = self.0.call1(py, (name, address)).and_then(|own| own.extract(py));
             opened.map_err(|error| told(py, &error))
         });
         let (make, workers) = opened?;
         let shared = Shared { stop: Stop::Program(stop), ..Shared::default() };
-        Ok(Box::new(Opened { make, workers, shared }))
-    }
-}
-
-impl Engine for Opened {
-    fn workers(&self) -> usize {
-        self.workers
-    }
-
-    fn evaluator(&self, own: Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure> {
-        let words = how(&*own);
-        let function =
-            Python::attach(|py| self.make.call1(py, (words,)).map_err(|error| told(py, &error)))?;
-        Ok(Box::new(ByPython::simulator(function, own, &self.shared)))
+        let handing = Box::new(move |own: Box<dyn Evaluator>| {
+            let made = Python::attach(|py| {
+                make.call1(py, (how(&*own),)).map_err(|error| told(py, &error))
+            });
+            let evaluator: Box<dyn Evaluator> = Box::new(ByPython::simulator(made?, own, &shared));
+            Ok(evaluator)
+        });
+        Ok(Engine { workers, handing })
     }
 }

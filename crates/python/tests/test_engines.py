@@ -22,7 +22,7 @@ import ssdtune as st
 from ssdtune import _engine, _worker
 
 from .conftest import Command
-from .test_many import AXES, harmless
+from .test_many import AXES, deadly, harmless
 from .test_search import FLAGS, QUICK, timeless
 
 SEARCH: dict[str, Any] = {**QUICK, "others": "database", "requests": 20_000, "budget": 14}
@@ -34,17 +34,17 @@ def local() -> str:
     return timeless(st.search("websearch", **SEARCH, no_db=True).to_json())
 
 
-def once(work: Callable[[], object], spent_before: float) -> Callable[..., None]:
-    """Progress of a search that does something once, when that much is spent."""
-    done: list[float] = []
+class Once:
+    """Progress of a search that does something once, when three evaluations are spent."""
 
-    def tell(spent: float, *_: object) -> None:
-        if spent >= spent_before and not done:
-            done.append(spent)
-            work()
+    def __init__(self, work: Callable[[], object]):
+        self.work = work
+        self.is_done = False
 
-    tell.done = done  # type: ignore[attr-defined]
-    return tell
+    def __call__(self, spent: float, *_: object) -> None:
+        if spent >= 3 and not self.is_done:
+            self.is_done = True
+            self.work()
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def raylets(node: Any) -> list[int]:
     return [info.process.pid for info in node.all_processes["raylet"]]
 
 
-def test_ray_gives_what_is_measured_here(nodes: list[Any], tmp_path: Path) -> None:
+def test_ray_gives_what_is_measured_here(nodes: list[Any]) -> None:
     trace = st.workload("database").generate(400)
     drives = st.Device("z-ssd").sweep(**AXES)
     with st.engines.ray() as executor:
@@ -86,10 +86,10 @@ def test_a_node_of_ray_killed_in_the_middle_of_a_search_changes_nothing(
         for pid in raylets(nodes[1]):
             os.kill(pid, signal.SIGKILL)
 
-    tell = once(kill, 3)
+    tell = Once(kill)
     with st.engines.ray() as executor:
         found = st.search("websearch", **SEARCH, no_db=True, executor=executor, progress=tell)
-    assert tell.done, "no node was killed"  # type: ignore[attr-defined]
+    assert tell.is_done, "no node was killed"
     assert timeless(found.to_json()) == local
 
 
@@ -111,47 +111,46 @@ def same_search(one: bytes, other: bytes) -> bool:
     return bool(documents[0] == documents[1])
 
 
-def test_a_worker_of_dask_killed_in_the_middle_of_a_search_changes_nothing(local: str) -> None:
-    distributed = pytest.importorskip(
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """A client of a Dask cluster with two workers."""
+    distributed: Any = pytest.importorskip(
         "distributed", reason="Dask is not installed: its engine is not tested"
     )
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     )
     with cluster, distributed.Client(cluster) as client:
-
-        def kill() -> None:
-            pids = client.run(os.getpid)
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-
-        tell = once(kill, 3)
-        with st.engines.dask(client) as executor:
-            found = st.search("websearch", **SEARCH, no_db=True, executor=executor, progress=tell)
-        assert tell.done, "no worker was killed"  # type: ignore[attr-defined]
-        assert timeless(found.to_json()) == local
-        assert client.status == "running", "a client that was given is not closed"
+        yield client
 
 
-def test_a_cell_that_kills_workers_of_dask_is_named() -> None:
-    distributed = pytest.importorskip(
-        "distributed", reason="Dask is not installed: its engine is not tested"
-    )
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    )
-    with cluster, distributed.Client(cluster) as client, st.engines.dask(client) as executor:
-        calls = [_worker.Call(harmless, (number,), f"cell {number}") for number in range(4)]
-        calls.insert(1, _worker.Call(dies, (), "the deadly cell"))
-        with _engine.Engine(executor) as engine:
-            answers = engine.map(calls, lambda done: None)
+def test_a_worker_of_dask_killed_in_the_middle_of_a_search_changes_nothing(
+    client: Any, local: str
+) -> None:
+    def kill() -> None:
+        pids = client.run(os.getpid)
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+    tell = Once(kill)
+    with st.engines.dask(client) as executor:
+        found = st.search("websearch", **SEARCH, no_db=True, executor=executor, progress=tell)
+    assert tell.is_done, "no worker was killed"
+    assert timeless(found.to_json()) == local
+    assert client.status == "running", "a client that was given is not closed"
+
+
+def test_a_cell_that_kills_workers_of_dask_is_named(client: Any, tmp_path: Path) -> None:
+    victim = tmp_path / "left"
+    victim.write_text("99")
+    calls = [_worker.Call(harmless, (number,), f"cell {number}") for number in range(4)]
+    calls.insert(1, _worker.Call(deadly, (victim,), "the deadly cell"))
+    with st.engines.dask(client) as executor, _engine.Engine(executor) as engine:
+        answers = engine.map(calls, lambda done: None)
     culprit = answers.pop(1)
     assert answers == list(range(4))
-    assert isinstance(culprit, st.LostError) and "the deadly cell" in str(culprit)
-
-
-def dies() -> None:
-    """Kills its own process."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    kills = 99 - int(victim.read_text())
+    assert kills >= 3 and isinstance(culprit, st.LostError)
+    assert f"the deadly cell: {kills} workers were lost" in str(culprit)
 
 
 class Twice(Executor):
@@ -194,12 +193,34 @@ def test_the_command_searches_on_processes(command: Command) -> None:
     assert same_search(there.stdout, here.stdout)
 
 
+def test_what_engines_print_is_no_result(command: Command) -> None:
+    flags = ["grade", "z-ssd", "--target", "websearch", *FLAGS, "--no-db", "--json", "--engine"]
+    program = (
+        "import sys; from ssdtune import __main__, engines; named = engines.named\n"
+        "engines.named = lambda *words: (print('noise'), named(*words))[1]\n"
+        "if __name__ == '__main__': sys.exit(__main__.main())"
+    )
+    words = [sys.executable, "-c", program, *flags, "processes", "--address", "1"]
+    told = subprocess.run(words, capture_output=True)
+    assert told.returncode == 0 and b"noise" in told.stderr, told.stderr
+    assert told.stdout == command(*flags[:-1]).stdout
+
+
+def test_a_ray_that_is_not_there_is_named_at_once() -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: its engine is not tested")
+    words = [sys.executable, "-m", "ssdtune", "search", "--target", "websearch", *FLAGS, "--no-db"]
+    far = [*words, "--engine", "ray", "--address", "127.0.0.1:1"]
+    told = subprocess.run(far, capture_output=True, timeout=60)
+    assert told.returncode == 1 and b"ray at 127.0.0.1:1" in told.stderr, told.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
         (["--engine", "slurm"], 2, b"no such engine; there are ray, dask, processes"),
         (["--engine", "processes", "--address", "many"], 2, b"is no number of processes"),
         (["--address", "auto"], 2, b"--engine"),
+        (["--engine", "dask", "--evaluator", "x"], 2, b"cannot be used with"),
     ],
 )
 def test_engines_that_cannot_be_had_are_named(flags: list[str], code: int, said: bytes) -> None:

@@ -19,7 +19,8 @@ use std::time::Duration;
 /// back the memory of a large drive may take as long again, and then a second is over.
 const GRACE: Duration = Duration::from_millis(500);
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set by the first signal, for all to poll while somebody holds a [`Deferred`].
+pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Handles the signals from now on.

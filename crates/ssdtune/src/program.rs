@@ -31,19 +31,15 @@ pub trait Engines: fmt::Debug + Send + Sync {
         name: &str,
         address: Option<&str>,
         stop: &'static AtomicBool,
-    ) -> Result<Box<dyn Engine>, Failure>;
+    ) -> Result<Engine, Failure>;
 }
 
 /// An open engine.
-pub trait Engine: Send + Sync {
+pub struct Engine {
     /// How many measurements it works on at once.
-    fn workers(&self) -> usize;
-
-    /// An evaluator that has the engine measure what `own` would measure here.
-    ///
-    /// # Errors
-    /// The engine does not take it.
-    fn evaluator(&self, own: Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>;
+    pub workers: usize,
+    /// Makes an evaluator that has the engine measure what another would measure here.
+    pub handing: Box<dyn FnOnce(Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>>,
 }
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 
 from . import _ssdtune, engines
 from ._search import handed
@@ -12,11 +11,11 @@ from ._search import handed
 
 def main() -> int:
     """Runs the command line of this process, and returns its exit code."""
-    with ExitStack() as stack:
+    # Results are written by the command itself. What packages print, as Ray does of lost nodes, is
+    # no result.
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
 
-        def open_engine(
-            name: str, address: str | None
-        ) -> tuple[Callable[[_ssdtune.How], Callable[..., str]], int]:
+        def open_engine(name: str, address: str | None) -> tuple[_ssdtune.Make, int]:
             executor = stack.enter_context(engines.named(name, address))
             return stack.enter_context(handed(executor))
 

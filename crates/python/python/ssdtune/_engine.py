@@ -81,23 +81,25 @@ class Engine:
         """A reference to a trace, by which workers find it."""
         digest = trace.digest
         with self._gate:
-            self._traces[digest] = trace
-            _worker.own(trace)
-            if digest in self._references:
-                return self._references[digest]
-            if isinstance(self._executor, ThreadPoolExecutor):
-                return TraceReference(digest)
-            share = getattr(self._executor, "share", None)
-            if share is not None:
-                reference = TraceReference(digest, shared=share(trace))
-                self._references[digest] = reference
-                return reference
-            if self._folder is None:
-                self._folder = tempfile.mkdtemp(prefix="ssdtune-")
-            path = os.path.join(self._folder, digest)
-            if not os.path.exists(path):
-                with open(path, "wb") as file:
-                    pickle.dump(trace, file, protocol=pickle.HIGHEST_PROTOCOL)
+            known = self._references.get(digest)
+            if known is None:
+                self._traces[digest] = trace
+                _worker.own(trace)
+                known = self._references[digest] = self._made_known(trace, digest)
+        return known
+
+    def _made_known(self, trace: Trace, digest: str) -> TraceReference:
+        """A reference to a trace that is now where workers look for it."""
+        if isinstance(self._executor, ThreadPoolExecutor):
+            return TraceReference(digest)
+        share = getattr(self._executor, "share", None)
+        if share is not None:
+            return TraceReference(digest, shared=share(trace))
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="ssdtune-")
+        path = os.path.join(self._folder, digest)
+        with open(path, "wb") as file:
+            pickle.dump(trace, file, protocol=pickle.HIGHEST_PROTOCOL)
         return TraceReference(digest, path)
 
     def run(self, call: Call, stopped: Callable[[], bool] = lambda: False) -> Any:

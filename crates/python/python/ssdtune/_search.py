@@ -398,9 +398,7 @@ def _measuring(
 
 
 @contextmanager
-def handed(
-    executor: Executor,
-) -> Iterator[tuple[Callable[[_ssdtune.How], Callable[..., str]], int]]:
+def handed(executor: Executor) -> Iterator[tuple[_ssdtune.Make, int]]:
     """A function that makes, from the words for how to measure, one that has an executor measure;
     and how many measurements the executor works on at once."""
     with Engine(executor) as engine:

@@ -120,6 +120,7 @@ class RawResult:
 Ran: TypeAlias = tuple[RawResult, list[Column] | None, list[Column] | None, BaseException | None]
 
 How: TypeAlias = tuple[str, list[str], int, str, bool]
+Make: TypeAlias = Callable[[How], Callable[..., str]]
 Told: TypeAlias = Callable[[float, float, float | None, str], object]
 
 @final
@@ -173,7 +174,7 @@ def table(results: Sequence[RawResult]) -> str: ...
 def run_command(
     words: Sequence[str],
     child: Sequence[str],
-    open: Callable[[str, str | None], tuple[Callable[[How], Callable[..., str]], int]],
+    open: Callable[[str, str | None], tuple[Make, int]],
 ) -> int: ...
 def presets() -> list[str]: ...
 def workloads() -> list[str]: ...

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
+import socket
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any, TypeVar
 
-from ._engine import KILLS_MAX
 from ._errors import UsageError, WorkError
 
 T = TypeVar("T")
@@ -75,11 +75,13 @@ class RayExecutor(Executor):
         self._ray = ray
         self._is_own = not ray.is_initialized()
         if self._is_own:
-            quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-            if address is not None:
-                del quiet["include_dashboard"]
+            quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            if address is None:
+                quiet["include_dashboard"] = False
             try:
-                ray.init(address, **{**quiet, **options})
+                _reach(address)
+                # Where nothing is said, Ray would look for a cluster that somebody else began.
+                ray.init(address or "local", **{**quiet, **options})
             except Exception as error:
                 raise WorkError(f"ray at {address or 'this machine'}: {error}") from error
         self._call: Any = ray.remote(max_retries=0)(_called)
@@ -109,6 +111,13 @@ class RayExecutor(Executor):
         if self._is_own:
             self._is_own = False
             self._ray.shutdown()
+
+
+def _reach(address: str | None) -> None:
+    """Fails at once where nobody listens at HOST:PORT, which Ray waits minutes for."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and "/" not in host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 class RayObject:
@@ -169,8 +178,10 @@ class DaskExecutor(Executor):
 
     def workers_lost(self, error: Exception) -> int:
         """How many workers a call has cost that failed with this. Dask repeats a call by itself,
-        and gives up after several workers."""
-        return KILLS_MAX if isinstance(error, self._killed) else 1
+        and gives up after more failures than it allows."""
+        if isinstance(error, self._killed):
+            return int(getattr(error, "allowed_failures", 0)) + 1
+        return 1
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         if self._is_own:

@@ -4,10 +4,10 @@ use crate::autodb::DbArg;
 use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::global::{real, whole};
-use crate::interrupt::Deferred;
+use crate::interrupt::INTERRUPTED;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
-use crate::program;
+use crate::program::{self, Engine};
 use crate::read_args::{FitArg, StrictArg};
 use anyhow::anyhow;
 use clap::builder::Resettable;
@@ -248,6 +248,8 @@ impl TuneArgs {
         max_harm: Option<f64>,
         context: &Context,
     ) -> Outcome<TuningJob> {
+        // Before traces are read, which may take long.
+        let engine = self.engine()?;
         // The seed of the command line is the search's.
         let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
         let options = JobOptions { default, weights, max_harm, ..self.options(context)? };
@@ -259,19 +261,22 @@ impl TuneArgs {
             device::note_outside(real, outside, context);
         }
         let db = if self.no_db { None } else { Some(self.db.open()?) };
-        self.measured(super::drawn(TuningJob { db, ..job }, context)?, context)
+        let job = super::drawn(TuningJob { db, ..job }, context)?;
+        let Some(engine) = engine else { return Ok(job) };
+        match job.task.is_sampled() {
+            true => context.note("windows of long traces are measured here, not by the engine"),
+            false => context.wait_on(engine.workers),
+        }
+        Ok(TuningJob { evaluator: (engine.handing)(job.evaluator)?, ..job })
     }
 
-    /// The job, measured by an engine if one is named.
-    fn measured(&self, job: TuningJob, context: &Context) -> Outcome<TuningJob> {
-        let Some(name) = &self.engine else { return Ok(job) };
+    /// The engine that measures, if one is named.
+    fn engine(&self) -> Outcome<Option<Engine>> {
+        let Some(name) = &self.engine else { return Ok(None) };
         let engines = program::engines().ok_or_else(|| {
             Failure::usage(anyhow!("--engine {name}: only `python -m ssdtune` has engines"))
         })?;
-        let engine = engines.open(name, self.address.as_deref(), Deferred::new().flag())?;
-        context.wait_on(engine.workers());
-        let evaluator = engine.evaluator(job.evaluator)?;
-        Ok(TuningJob { evaluator, ..job })
+        engines.open(name, self.address.as_deref(), &INTERRUPTED).map(Some)
     }
 
     /// What the flags state of the job, but for what commands differ in.
