@@ -313,8 +313,8 @@ fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
     (is_short || is_cut).then_some("does not say what each tenant asked for")
 }
 
-/// Labels those of the mixes 0 to `count` - 1 that a file does not hold yet. `tell` is told how
-/// many more are done: first those that the file holds, then each mix.
+/// Labels those of the mixes of some numbers that a file does not hold yet. `tell` is told how many
+/// more are done: first those that the file holds, then each mix.
 ///
 /// # Errors
 /// The file cannot be read or written, was begun with other settings, a mix cannot be measured, or
@@ -322,7 +322,7 @@ fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
 pub fn label_mixes(
     simulator: &MixSimulator,
     source: &LabelSource,
-    count: u64,
+    numbers: impl IntoIterator<Item = u64>,
     path: &Path,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Labels, LabelsError> {
@@ -330,7 +330,7 @@ pub fn label_mixes(
     let (mut file, mut labels) = open(path, source)?;
     let known: BTreeSet<u64> = labels.mixes.iter().map(|mix| mix.number).collect();
     tell(known.len() as u64);
-    let missing: Vec<u64> = (0..count).filter(|number| !known.contains(number)).collect();
+    let missing: Vec<u64> = numbers.into_iter().filter(|number| !known.contains(number)).collect();
     let strategies: Vec<(usize, Vec<Strategy>)> = (source.tenants.iter())
         .map(|&tenants| (tenants, Strategy::all(source.channels, tenants)))
         .collect();

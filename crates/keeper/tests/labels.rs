@@ -48,7 +48,8 @@ fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
     let whole = |name: &str, threads: usize| {
         let path = directory.path().join(name);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let labels = pool.install(|| label_mixes(&simulator, &source, 5, &path, &|_| {})).unwrap();
+        let labels =
+            pool.install(|| label_mixes(&simulator, &source, 0..5, &path, &|_| {})).unwrap();
         assert_eq!(labels.mixes.len(), 5);
         assert_eq!(labels, Labels::read(&path).unwrap());
         std::fs::read_to_string(path).unwrap()
@@ -62,7 +63,7 @@ fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
     // Other settings and changed lines are refused.
     let other = LabelSource::new(&config, "other".to_owned(), vec![4, 2], settings);
     let error =
-        label_mixes(&simulator, &other, 5, &directory.path().join("one"), &|_| {}).unwrap_err();
+        label_mixes(&simulator, &other, 0..5, &directory.path().join("one"), &|_| {}).unwrap_err();
     assert!(matches!(error, LabelsError::Other { .. }), "{error}");
     for (from, to, problem) in [
         ("\"level\":", "\"level\":1", "line 2: mix 0 is not that of line 1"),

@@ -42,6 +42,43 @@ pub fn milliseconds(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| "write milliseconds, 0.001 to 1000000000".into())
 }
 
+/// One of several equal parts of some work, as in `--part 3/16`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which part, from 1.
+    number: u64,
+    /// How many parts there are.
+    of: u64,
+}
+
+impl Part {
+    /// All of the work.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Whether the piece of work of this index, from 0, belongs to the part. Pieces are dealt out
+    /// in turn, so that long ones beside each other come to different parts.
+    pub const fn has(self, index: u64) -> bool {
+        index % self.of == self.number - 1
+    }
+
+    /// How many of this many pieces belong to the part.
+    pub const fn count(self, pieces: u64) -> u64 {
+        (pieces + self.of - self.number) / self.of
+    }
+}
+
+impl std::str::FromStr for Part {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.split_once('/').map(|(number, of)| (number.parse(), of.parse()));
+        match numbers {
+            Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("write K/N, the K-th of N parts: 1/4 to 4/4"),
+        }
+    }
+}
+
 /// A parameter and its value, as in `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
 pub struct Override {
@@ -80,6 +117,24 @@ mod tests {
         assert_eq!(share("0.5"), Ok(0.5));
         for text in ["0.4", "inf", "NaN", ""] {
             assert_eq!(share(text), Err("write a number from 0.5 to 1".to_owned()));
+        }
+    }
+
+    #[test]
+    fn every_piece_of_work_belongs_to_one_part() {
+        for (pieces, of) in [(0, 1), (1, 1), (5, 2), (7, 7), (3, 8), (64, 5)] {
+            let parts: Vec<Part> =
+                (1..=of).map(|number| format!("{number}/{of}").parse().unwrap()).collect();
+            let has = |index: u64| parts.iter().filter(|part| part.has(index)).count();
+            assert!((0..pieces).all(|index| has(index) == 1), "{pieces} in {of}");
+            for part in parts {
+                let own = (0..pieces).filter(|index| part.has(*index)).count() as u64;
+                assert_eq!(part.count(pieces), own, "{pieces}: {part:?}");
+            }
+        }
+        assert!((0..9).all(|index| Part::WHOLE.has(index)));
+        for text in ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"] {
+            assert!(text.parse::<Part>().is_err(), "{text}");
         }
     }
 

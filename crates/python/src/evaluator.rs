@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::failure::{failed, wrong, wrong_data};
 use crate::parse::{parsed, preparation};
+use crate::points::{DrawnWindows, Points};
 use crate::trace::Trace;
 use crate::watch::watched;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -12,6 +13,7 @@ use ssdtune_tune::evaluate::{
     EvaluationError, Evaluator, ExternalError, GradedBy, InProcess, Job, Measurement,
 };
 use ssdtune_tune::memory::Digest;
+use ssdtune_tune::workload::Windows;
 use ssdtune_tune::{Figures, Trace as TuneTrace};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -75,6 +77,9 @@ pub(crate) struct ByPython {
     stop: Stop,
     /// Traces that Python has been given, by the digest of the whole and their length.
     traces: Mutex<BTreeMap<(Digest, usize), Py<Trace>>>,
+    /// Windows of long traces that Python has been given, by the digest of what was kept of the
+    /// trace.
+    points: Mutex<BTreeMap<Digest, Py<Points>>>,
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -91,6 +96,13 @@ pub(crate) struct Shared {
     pub(crate) raised: Arc<Mutex<Option<PyErr>>>,
 }
 
+impl Shared {
+    /// Keeps an exception, if it is the first.
+    pub(crate) fn raise(&self, error: PyErr) {
+        locked(&self.raised).get_or_insert(error);
+    }
+}
+
 impl ByPython {
     /// An evaluator that a user has written.
     pub(crate) fn own(function: Py<PyAny>, identity: String, shared: &Shared) -> Self {
@@ -104,7 +116,8 @@ impl ByPython {
 
     fn new(function: Py<PyAny>, says: Says, shared: &Shared) -> Self {
         let Shared { stop, raised } = shared.clone();
-        Self { function, says, stop, traces: Mutex::default(), raised }
+        let (traces, points) = (Mutex::default(), Mutex::default());
+        Self { function, says, stop, traces, points, raised }
     }
 
     fn trace(&self, py: Python<'_>, trace: &TuneTrace) -> PyResult<Py<Trace>> {
@@ -118,10 +131,30 @@ impl ByPython {
         Ok(made)
     }
 
+    fn points(&self, py: Python<'_>, windows: &Windows) -> PyResult<Py<Points>> {
+        let key = windows.points_digest();
+        let mut points = locked(&self.points);
+        if let Some(known) = points.get(&key) {
+            return Ok(known.clone_ref(py));
+        }
+        let made = Py::new(py, Points::of(windows))?;
+        points.insert(key, made.clone_ref(py));
+        Ok(made)
+    }
+
+    /// Asks the function: of an evaluator that a user has written on a trace, of the simulator on a
+    /// trace or on windows of it, which are named then.
     fn ask(&self, py: Python<'_>, job: &Job<'_>) -> PyResult<Answer> {
         let device = Device::of(job.config.clone());
         let flag = Flag(self.stop.clone());
-        let answer = self.function.call1(py, (device, self.trace(py, job.trace)?, job.depth, flag));
+        let windows = job.trace.windows().filter(|_| matches!(self.says, Says::Simulator(_)));
+        let answer = if let Some(windows) = windows {
+            let each = windows.drawn().iter().map(|drawn| (drawn.window, drawn.chance));
+            let drawn: DrawnWindows = each.collect();
+            self.function.call1(py, (device, self.points(py, windows)?, job.depth, flag, drawn))
+        } else {
+            self.function.call1(py, (device, self.trace(py, job.trace)?, job.depth, flag))
+        };
         answer?.extract(py)
     }
 
@@ -168,11 +201,7 @@ impl Evaluator for ByPython {
         }
     }
 
-    fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {
-        // What windows need to begin with stays here.
-        if let (Says::Simulator(own), Some(_)) = (&self.says, job.trace.windows()) {
-            return own.measure(job, stop);
-        }
+    fn measure(&self, job: &Job, _: &AtomicBool) -> Result<Measurement, EvaluationError> {
         let broken = |error: serde_json::Error| ExternalError::Other(error.to_string()).into();
         Python::attach(|py| match self.ask(py, job) {
             Ok(Answer::Document(text)) => serde_json::from_str(&text).map_err(broken),
@@ -203,28 +232,39 @@ pub(crate) fn how(evaluator: &dyn Evaluator) -> How {
     (words.start, words.age, words.erases, latency.to_string(), both_rules)
 }
 
-/// Measures a drive on a trace as a search does: what a worker of an executor is asked. Returns the
-/// measurement as JSON, or raises ``Unfit``.
+/// What a drive is measured on: a trace, or what was kept of one.
+#[derive(FromPyObject)]
+pub(crate) enum MeasuredOn<'py> {
+    Trace(PyRef<'py, Trace>),
+    Points(PyRef<'py, Points>),
+}
+
+/// Measures a drive as a search does, on a trace or on windows of one: what a worker of an executor
+/// is asked. Returns the measurement as JSON, or raises ``Unfit``.
 #[pyfunction]
 pub(crate) fn measure(
     py: Python<'_>,
     device: PyRef<'_, Device>,
-    trace: PyRef<'_, Trace>,
+    on: MeasuredOn<'_>,
     depth: u32,
     how: How,
+    drawn: DrawnWindows,
 ) -> PyResult<String> {
     let (start, age, erases, latency, both_rules) = how;
     let evaluator =
         InProcess::new(preparation(Some(&start), &age, Some(erases))?).map_err(wrong)?;
     let latency = parsed("grade_latency", &latency)?;
     let evaluator = evaluator.graded_by(GradedBy { latency, both_rules });
-    let requests = TuneTrace::new(trace.name.clone(), trace.requests.to_vec());
+    let trace = match on {
+        MeasuredOn::Trace(trace) => TuneTrace::new(trace.name.clone(), trace.requests.to_vec()),
+        MeasuredOn::Points(points) => points.drawn(&drawn)?,
+    };
     let config = device.config.clone();
     let measured = watched(
         py,
         1,
         |_| Ok(()),
-        |stop| evaluator.measure(&Job { config: &config, trace: &requests, depth }, stop),
+        |stop| evaluator.measure(&Job { config: &config, trace: &trace, depth }, stop),
     )?;
     match measured {
         Ok(measured) => serde_json::to_string(&measured).map_err(failed),

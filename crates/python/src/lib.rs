@@ -8,13 +8,16 @@
 //! Whatever may take long works without Python's lock (the GIL) on threads of its own, and can be
 //! interrupted.
 
+mod blackbox;
 mod columns;
 mod command;
+mod command_line;
 mod device;
 mod evaluator;
 mod failure;
 mod objective;
 mod parse;
+mod points;
 mod search;
 mod simulate;
 mod trace;
@@ -28,9 +31,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ssdtune {
     #[pymodule_export]
+    use crate::blackbox::RawModel;
+    #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]
     use crate::command::run_command;
+    #[pymodule_export]
+    use crate::command_line::command_line;
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]
@@ -39,6 +46,8 @@ mod _ssdtune {
     use crate::evaluator::{Flag, measure};
     #[pymodule_export]
     use crate::objective::{RawObjective, run_grade};
+    #[pymodule_export]
+    use crate::points::Points;
     #[pymodule_export]
     use crate::search::{RawRecommendation, run_search, write_files};
     #[pymodule_export]

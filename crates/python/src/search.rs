@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use ssdtune::failure::{of_beginning, of_memory, of_tuning};
 use ssdtune_tune::evaluate::Evaluator;
 use ssdtune_tune::recommend::{self, Recommendation};
-use ssdtune_tune::search::{self, Begun, PriorKnowledge, Settings};
+use ssdtune_tune::search::{self, Begun, KnownTrial, PriorKnowledge, Proposer, Settings};
 use ssdtune_tune::{DefaultSpace, Stage, TuneError, TuningJob};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,7 +48,9 @@ pub(crate) fn job(
     let mut job = flags.job(default, evaluator)?;
     if job.task.is_sampled() {
         let draw = |stop: &_| job.draw_windows(stop);
-        let drawn = stoppable(py, workers, &shared.stop, |_| Ok(()), draw)?;
+        // What the baseline takes for every window is measured here.
+        let here = if elsewhere.is_some() { threads(None) } else { workers };
+        let drawn = stoppable(py, here, &shared.stop, |_| Ok(()), draw)?;
         drawn.map_err(|error| tuning_error(error, shared))?;
     }
     let Some(make) = elsewhere else { return Ok(job) };
@@ -62,6 +64,32 @@ pub(crate) fn job(
 pub(crate) fn tuning_error(error: TuneError, shared: &Shared) -> PyErr {
     let own = shared.raised.lock().ok().and_then(|mut raised| raised.take());
     own.unwrap_or_else(|| raised(of_tuning(error)))
+}
+
+/// Proposes by a function of Python, which is given all trials as JSON and the number of points
+/// that are wanted, and returns points as JSON.
+struct ProposerOfPython<'a> {
+    function: Py<PyAny>,
+    shared: &'a Shared,
+}
+
+impl Proposer for ProposerOfPython<'_> {
+    fn propose(
+        &mut self,
+        known: &[KnownTrial<'_>],
+        count: usize,
+    ) -> Result<Vec<BTreeMap<String, String>>, TuneError> {
+        let propose = |py: Python<'_>| {
+            let known = serde_json::to_string(known).map_err(failed)?;
+            let points: String = self.function.call1(py, (known, count))?.extract(py)?;
+            serde_json::from_str(&points).map_err(failed)
+        };
+        Python::attach(propose).map_err(|error| {
+            let said = error.to_string();
+            self.shared.raise(error);
+            TuneError::Proposal(said)
+        })
+    }
 }
 
 /// How far a search is: evaluations spent and allowed, the number that it makes greater, and all of
@@ -94,12 +122,15 @@ pub(crate) fn run_search(
     measuring: Option<Measuring>,
     workers: Option<usize>,
     tick: Option<Bound<'_, PyAny>>,
+    proposing: Option<Py<PyAny>>,
 ) -> PyResult<RawRecommendation> {
-    let (settings, pick) = (own.settings(&flags)?, own.pick()?);
+    let (settings, pick) = (own.settings(&flags, proposing.is_some())?, own.pick()?);
     let default = DefaultSpace::of_search(&settings.aims);
     let (shared, workers) = (Shared::default(), threads(workers));
     let job = job(py, &flags, default, measuring, workers, &shared)?;
-    let (beginning, prior) = match begun(&job, &settings, &own)? {
+    // What an algorithm of Python would do again is not known, so its search is not kept.
+    let begun = if proposing.is_some() { None } else { begun(&job, &settings, &own)? };
+    let (beginning, prior) = match begun {
         Some(Begun { beginning, prior, .. }) => (Some(beginning), prior),
         None => (None, PriorKnowledge::default()),
     };
@@ -124,7 +155,11 @@ pub(crate) fn run_search(
                 *told = Some(now);
             }
         };
-        job.recommend(&prior, &settings, pick, &evaluator, &mut note)
+        let Some(function) = proposing else {
+            return job.recommend(&prior, &settings, pick, &evaluator, &mut note);
+        };
+        let mut proposer = ProposerOfPython { function, shared: &shared };
+        job.recommend_proposed(&mut proposer, &settings, pick, &evaluator, &mut note)
     })?;
     let mut result = found.map_err(|error| tuning_error(error, &shared))?;
     result.effort.seconds = start.elapsed().as_secs_f64();

@@ -1,7 +1,7 @@
 //! Traces in memory.
 
 use crate::columns::Memory;
-use crate::failure::{wrong, wrong_data, wrong_text};
+use crate::failure::{failed, wrong, wrong_data, wrong_text};
 use crate::watch::watched;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
@@ -14,6 +14,7 @@ use ssdtune_trace::{
     TimeUnit, TraceError, note_held,
 };
 
+use ssdtune_trace::writer::{OutputFormat, TraceWriter};
 use ssdtune_tune::memory::{Digest, digest_requests};
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -331,6 +332,32 @@ impl Trace {
     #[getter]
     fn size<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Self::sectors(slf)?.call_method1("astype", ("u8",))?.mul(SECTOR_BYTES)
+    }
+
+    /// Writes the trace into a file, whose name says the format, as for ``ssdtune trace generate``:
+    /// ``.ssdt`` is read soonest. A file that exists is replaced with ``force=True`` alone. What
+    /// reads it counts times from the first request.
+    ///
+    /// >>> import os, tempfile, ssdtune as st
+    /// >>> trace = st.Trace.from_arrays([0, 1000], [0, 4096], [4096, 512], ["W", "R"])
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     path = os.path.join(folder, "two.ssdt")
+    /// ...     trace.write(path)
+    /// ...     st.Trace.read(path) == trace
+    /// True
+    #[pyo3(signature = (path, *, force = false))]
+    fn write(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        if !force && path.exists() {
+            let text = format!("{} exists: force=True replaces it", path.display());
+            return Err(wrong_text(text));
+        }
+        let format = OutputFormat::of_name(&path).map_err(wrong)?;
+        let write = || {
+            let mut writer = TraceWriter::create(&path, format)?;
+            writer.write_all(self.requests.iter().copied())?;
+            writer.finish(0, &[])
+        };
+        watched(py, 1, |_| Ok(()), |_| write())?.map(drop).map_err(failed)
     }
 
     fn __len__(&self) -> usize {

@@ -205,8 +205,10 @@ impl SearchFlags {
         parsed("pick", &self.pick)
     }
 
-    pub(crate) fn settings(&self, tune: &TuneFlags<'_>) -> PyResult<Settings> {
-        let algorithm: Algorithm = parsed("algorithm", &self.algorithm)?;
+    /// The settings; `is_own` says that Python has the algorithm.
+    pub(crate) fn settings(&self, tune: &TuneFlags<'_>, is_own: bool) -> PyResult<Settings> {
+        let parse = || parsed("algorithm", &self.algorithm);
+        let algorithm = if is_own { Algorithm::Own } else { parse()? };
         let aims = self.aims()?;
         let options = tune.options(DefaultSpace::of_search(&aims))?;
         let settings = Settings {
@@ -221,7 +223,8 @@ impl SearchFlags {
             exploration: self.exploration,
             convergence: self.convergence,
             patience: self.patience,
-            prefix: options.prefix_share(self.prefix),
+            // Nobody races what Python proposes.
+            prefix: if is_own { 1.0 } else { options.prefix_share(self.prefix) },
             aims,
         };
         settings.check().map_err(wrong_text)?;

@@ -11,7 +11,7 @@ import pytest
 
 import ssdtune
 
-WITHOUT = {"_arrays", "_engine", "_worker"}
+WITHOUT = {"_arrays", "_engine", "_parts", "_worker"}
 MODULES = [name for _, name, _ in pkgutil.iter_modules(ssdtune.__path__) if name != "__main__"]
 
 

@@ -145,7 +145,7 @@ def test_a_cell_that_kills_workers_of_dask_is_named(client: Any, tmp_path: Path)
     calls = [_worker.Call(harmless, (number,), f"cell {number}") for number in range(4)]
     calls.insert(1, _worker.Call(deadly, (victim,), "the deadly cell"))
     with st.engines.dask(client) as executor, _engine.Engine(executor) as engine:
-        answers = engine.map(calls, lambda done: None)
+        answers = engine.map(calls, lambda done, _: None)
     culprit = answers.pop(1)
     assert answers == list(range(4))
     kills = 99 - int(victim.read_text())

@@ -165,7 +165,7 @@ def test_processes_that_are_killed_are_replaced(
     calls = [_worker.Call(harmless, (number,), f"cell {number}") for number in range(8)]
     calls.insert(3, _worker.Call(deadly, (victim,), "the deadly cell"))
     with ProcessPoolExecutor(3) as pool, _engine.Engine(pool) as engine:
-        answers = engine.map(calls, lambda done: None)
+        answers = engine.map(calls, lambda done, _: None)
     culprit = answers.pop(3)
     assert answers == list(range(8))
     if survives:

@@ -228,3 +228,61 @@ def test_ctrl_c_ends_a_search() -> None:
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode != 0 and "KeyboardInterrupt" in said
+
+
+class Neighbours:
+    """Proposes what is near the best drive so far, one axis after the other."""
+
+    def __init__(self, axes: list[st.Record]):
+        self.axes = [axis for axis in axes if axis.ordered and axis["baseline"] is not None]
+        self.asked: list[int] = []
+
+    def propose(self, trials: list[st.Record], count: int) -> list[dict[str, Any]]:
+        self.asked.append(len(trials))
+        best = max(trials, key=lambda trial: trial.grade)
+        points = []
+        for axis in self.axes[len(self.asked) % 5 :: 5][:count]:
+            values = axis["values"]
+            place = values.index(best["values"][axis.key])
+            points.append({axis.key: values[(place + 1) % len(values)]})
+        return points
+
+
+def test_an_algorithm_of_python_searches(tmp_path: Path) -> None:
+    options: dict[str, Any] = {**QUICK, "budget": 8, "batch": 3}
+    with st.Objective("websearch", **QUICK, no_db=True) as objective:
+        axes = objective.axes
+    one, other = Neighbours(axes), Neighbours(axes)
+    found = st.search("websearch", **options, db=tmp_path / "db", algorithm=one)
+    assert found.grade >= 0 and len(found.device.settings) >= 0
+    assert one.asked[0] == 1 and one.asked == sorted(one.asked) and 8 <= one.asked[-1] + 3
+    assert '"algorithm": "own"' in found.to_json()
+    # The same again, elsewhere: what is measured does not depend on who measures.
+    with ThreadPoolExecutor(2) as pool:
+        again = st.search("websearch", **options, no_db=True, algorithm=other, executor=pool)
+    documents = [json.loads(timeless(one.to_json())) for one in (found, again)]
+    assert documents[0]["curve"] == documents[1]["curve"]
+    assert found.device.settings == again.device.settings
+
+
+def test_what_is_wrong_with_an_algorithm_is_told() -> None:
+    class Wrong:
+        def __init__(self, points: list[dict[str, Any]] | None):
+            self.points = points
+
+        def propose(self, trials: list[st.Record], count: int) -> list[dict[str, Any]]:
+            if self.points is None:
+                raise RuntimeError("no idea")
+            return self.points
+
+    options: dict[str, Any] = {**QUICK, "budget": 3, "no_db": True}
+    with pytest.raises(RuntimeError, match="no idea"):
+        st.search("websearch", **options, algorithm=Wrong(None))
+    with pytest.raises(st.UsageError, match="bus.chanels is no axis"):
+        st.search("websearch", **options, algorithm=Wrong([{"bus.chanels": 4}]))
+    with pytest.raises(st.UsageError, match="legal are"):
+        st.search("websearch", **options, algorithm=Wrong([{"bus.channels": 7000}]))
+    with pytest.raises(st.UsageError, match="own knows the grade alone"):
+        st.search("websearch", **options, algorithm=Wrong([]), aim=["latency", "price"])
+    nothing = st.search("websearch", **options, algorithm=Wrong([]))
+    assert nothing.grade == 0

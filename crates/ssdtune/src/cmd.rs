@@ -117,7 +117,7 @@ impl Command {
 }
 
 /// The definition of the command line, with what all subcommands have in common.
-pub(crate) fn command_line() -> clap::Command {
+pub fn command_line() -> clap::Command {
     in_common(Cli::command())
 }
 

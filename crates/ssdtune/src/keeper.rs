@@ -1,16 +1,8 @@
-//! What the commands that use a network of SSDKeeper share: reading its file, and a note about its
-//! drive.
+//! A note that the commands share which use a network of SSDKeeper.
 
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome};
 use ssdtune_keeper::Policy;
 use ssdtune_model::DeviceConfig;
-use std::path::Path;
-
-/// Reads a network's file.
-pub(crate) fn read_policy(path: &Path) -> Outcome<Policy> {
-    Policy::read(path).map_err(Failure::input)
-}
 
 /// Prints a note if a network was trained for another drive than the one it is used on.
 pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {

@@ -37,6 +37,7 @@ mod read_args;
 mod tuning;
 mod workload_source;
 
+pub use cmd::command_line;
 pub use program::{Engine, Engines, Invocation};
 
 use clap::FromArgMatches as _;

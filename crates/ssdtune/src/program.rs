@@ -39,8 +39,10 @@ pub struct Engine {
     /// How many measurements it works on at once.
     pub workers: usize,
     /// Makes an evaluator that has the engine measure what another would measure here.
-    pub handing: Box<dyn FnOnce(Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>>,
+    pub handing: Box<Handing>,
 }
+
+type Handing = dyn FnOnce(Box<dyn Evaluator>) -> Result<Box<dyn Evaluator>, Failure>;
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 

@@ -27,6 +27,12 @@ pub enum TuneError {
     /// The space does not hold the baseline.
     #[error("the space does not hold the baseline's own values; build it with Space::around")]
     Space,
+    /// An algorithm from elsewhere proposes what is no point of the space.
+    #[error("a proposal is no point: {0}")]
+    Proposal(String),
+    /// The algorithm is one from elsewhere, and there is none.
+    #[error("own is an algorithm of a caller: search by search::run_proposed")]
+    NoProposer,
     /// A model of the trials cannot be fitted.
     #[error("the surrogate cannot be fitted: {0}")]
     Surrogate(String),

@@ -8,7 +8,7 @@ use crate::grade::Weights;
 use crate::limits::StatedLimits;
 use crate::memory::AutoDb;
 use crate::recommend::{self, Options, Pick, Recommendation};
-use crate::search::{self, PriorKnowledge, Progress, Settings, Trial};
+use crate::search::{self, Found, PriorKnowledge, Progress, Proposer, Settings, Trial};
 use crate::task::{MaxHarm, Task};
 use crate::workload::{
     HeldTrace, NamedError, Sampling, SetOptions, Workload, WorkloadSet, outside_tested_range,
@@ -247,6 +247,35 @@ impl TuningJob {
         let mut trial =
             |_: &Trial, progress: &Progress| tell(Stage::Trial(progress, evaluator.counts().run));
         let found = search::run(&self.task, prior, settings, evaluator, &mut trial)?;
+        self.evidence(found, settings, pick, evaluator, tell)
+    }
+
+    /// As [`TuningJob::recommend`], by an algorithm of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`search::run_proposed`] and of [`recommend::recommend`].
+    pub fn recommend_proposed(
+        &self,
+        proposer: &mut dyn Proposer,
+        settings: &Settings,
+        pick: Pick,
+        evaluator: &CachedEvaluator<'_>,
+        tell: &mut dyn FnMut(Stage<'_>),
+    ) -> Result<Recommendation, TuneError> {
+        let mut trial =
+            |_: &Trial, progress: &Progress| tell(Stage::Trial(progress, evaluator.counts().run));
+        let found = search::run_proposed(&self.task, proposer, settings, evaluator, &mut trial)?;
+        self.evidence(found, settings, pick, evaluator, tell)
+    }
+
+    fn evidence(
+        &self,
+        found: Found,
+        settings: &Settings,
+        pick: Pick,
+        evaluator: &CachedEvaluator<'_>,
+        tell: &mut dyn FnMut(Stage<'_>),
+    ) -> Result<Recommendation, TuneError> {
         let options = Options {
             held_out: self.held_out.clone(),
             name: format!("{}-for-{}", self.task.base.name, self.task.target.name),

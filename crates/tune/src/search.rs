@@ -11,6 +11,8 @@
 //!   prefix, and the winners run in full.
 //! - [`Algorithm::Random`]: uniform draws from the drives within the limits.
 //!
+//! A [`Proposer`] is one from elsewhere: [`run_proposed`].
+//!
 //! A drive is run on the other workloads only if its performance on the target can still win. A
 //! trial that was not run on them is *censored*: it has no grade. The surrogate therefore models
 //! the performance on the target and on the other workloads separately (`search/surrogate.rs`).
@@ -38,6 +40,7 @@ mod log;
 mod objective;
 mod prior;
 mod progress;
+mod proposed;
 mod settings;
 mod state;
 mod stop;
@@ -60,6 +63,7 @@ pub use log::CurvePoint;
 pub use objective::{AxisDescription, Graded, Objective, Proposed};
 pub use prior::{BeginError, BeginOptions, Begun, PriorKnowledge, begin};
 pub use progress::{Pace, Progress};
+pub use proposed::{KnownTrial, Proposer, run_proposed};
 pub use settings::{Algorithm, OrderUse, Settings};
 pub use trial::{Trial, Verdict};
 
@@ -163,6 +167,7 @@ pub fn run(
         Algorithm::Bayes => bayes::search(&mut state)?,
         Algorithm::Autoblox => autoblox::search(&mut state, &prior.order)?,
         Algorithm::Random => uniform::search(&mut state)?,
+        Algorithm::Own => return Err(TuneError::NoProposer),
     };
     Ok(state.into_found(ended))
 }

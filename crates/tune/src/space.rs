@@ -27,6 +27,7 @@ use ssdtune_learn::space as encoding;
 use ssdtune_model::catalogue::Value;
 use ssdtune_model::config::HostInterface;
 use ssdtune_model::{DeviceConfig, Fault, Faults, Problem, Violation};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A point of a space: for each axis the rank of a value, from 0.
@@ -165,6 +166,27 @@ impl Space {
     /// The index of a parameter's axis; `None` where it has none.
     pub fn axis(&self, key: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.key() == key)
+    }
+
+    /// The point with these values, given as texts by the keys of axes. Axes that are not given are
+    /// as in another point.
+    ///
+    /// # Errors
+    /// A text that says which key or value is wrong, and what would be legal.
+    pub fn stated(&self, from: &Point, values: &BTreeMap<String, String>) -> Result<Point, String> {
+        let mut point = from.clone();
+        for (key, text) in values {
+            let axis = self.axis(key).ok_or_else(|| {
+                let all: Vec<&str> = self.axes.iter().map(|axis| axis.key()).collect();
+                format!("{key} is no axis of the space {}: {}", self.name, all.join(", "))
+            })?;
+            let chosen = &self.axes[axis];
+            point.0[axis] = chosen.rank_of(text).ok_or_else(|| {
+                let all: Vec<String> = chosen.labels().map(|label| label.to_string()).collect();
+                format!("{key} = {text}: legal are {}", all.join(", "))
+            })?;
+        }
+        Ok(point)
     }
 
     /// Whether drives are made of flash parts.

@@ -5,9 +5,10 @@ use super::designs::{DesignPoint, Designs};
 use super::point::Point;
 use super::results::{ResultsError, ResultsFile, ResultsSource};
 use super::simulated_drive::{MeasureSettings, SimulatedDrive};
-use super::sweep::{SweepError, sweep};
+use super::sweep::{SweepError, families, sweep};
 use serde::Serialize;
 use ssdtune_model::DeviceConfig;
+use ssdtune_model::given::Part;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,19 @@ impl SweepPlan {
         match self {
             Self::Points(points) => ResultsSource::simulated(config, simulator, settings, points),
             Self::Designs(designs) => ResultsSource::designs(config, simulator, settings, designs),
+        }
+    }
+
+    /// The points of a part of the families; random workloads, which are chosen one after the
+    /// other, as they are.
+    #[must_use]
+    pub fn part(self, part: Part) -> Self {
+        match self {
+            Self::Points(points) => {
+                let families = (0..).zip(families(&points)).filter(|(index, _)| part.has(*index));
+                Self::Points(families.flat_map(|(_, family)| family).collect())
+            }
+            Self::Designs(_) => self,
         }
     }
 

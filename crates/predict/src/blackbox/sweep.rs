@@ -31,7 +31,7 @@ pub enum SweepError {
 }
 
 /// The points, grouped into families; families and points are in the order of `points`.
-fn families(points: &[Point]) -> Vec<Vec<Point>> {
+pub(super) fn families(points: &[Point]) -> Vec<Vec<Point>> {
     let mut places: BTreeMap<(bool, Point), usize> = BTreeMap::new();
     let mut families: Vec<Vec<Point>> = Vec::new();
     for point in points {

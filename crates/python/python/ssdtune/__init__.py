@@ -11,10 +11,12 @@ other. Names, defaults and results are those of the command ``ssdtune``, which i
 1000
 """
 
-from . import engines
+from . import commands, engines
+from ._blackbox import BlackBoxModel
+from ._command import Answer
 from ._errors import DataError, Error, Fault, LostError, Unfit, UsageError, WorkError
 from ._result import Record, Result, Results
-from ._search import Evaluator, Grades, Objective, SearchResult, grade, search
+from ._search import Evaluator, Grades, Objective, Proposer, SearchResult, grade, search
 from ._simulate import simulate, simulate_many
 from ._ssdtune import Device, Trace, Workload, __version__, presets, workloads
 
@@ -22,6 +24,8 @@ workload = Workload
 """Loads a workload model: a bundled one by its name, or a model file by its path."""
 
 __all__ = [
+    "Answer",
+    "BlackBoxModel",
     "DataError",
     "Device",
     "Error",
@@ -30,6 +34,7 @@ __all__ = [
     "Grades",
     "LostError",
     "Objective",
+    "Proposer",
     "Record",
     "Result",
     "Results",
@@ -40,6 +45,7 @@ __all__ = [
     "WorkError",
     "Workload",
     "__version__",
+    "commands",
     "engines",
     "grade",
     "presets",

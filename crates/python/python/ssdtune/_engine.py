@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import queue
 import shutil
 import tempfile
 import threading
@@ -25,8 +26,8 @@ from typing import Any
 
 from . import _worker
 from ._errors import LostError, UsageError, WorkError
-from ._ssdtune import Trace, __version__
-from ._worker import Call, TraceReference
+from ._ssdtune import __version__
+from ._worker import Call, Referred, TraceReference
 
 KILLS_MAX = 3
 """Workers that one call may cost."""
@@ -49,7 +50,7 @@ class Engine:
         self._executor = executor
         self._generation = 0
         self._replaced = False
-        self._traces: dict[str, Trace] = {}
+        self._traces: dict[str, Referred] = {}
         self._references: dict[str, TraceReference] = {}
         self._folder: str | None = None
         self._gate = threading.Condition()
@@ -77,7 +78,7 @@ class Engine:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def reference(self, trace: Trace) -> TraceReference:
+    def reference(self, trace: Referred) -> TraceReference:
         """A reference to a trace, by which workers find it."""
         digest = trace.digest
         with self._gate:
@@ -88,7 +89,7 @@ class Engine:
                 known = self._references[digest] = self._made_known(trace, digest)
         return known
 
-    def _made_known(self, trace: Trace, digest: str) -> TraceReference:
+    def _made_known(self, trace: Referred, digest: str) -> TraceReference:
         """A reference to a trace that is now where workers look for it."""
         if isinstance(self._executor, ThreadPoolExecutor):
             return TraceReference(digest)
@@ -109,7 +110,7 @@ class Engine:
         was: each that was under way then runs by itself, so that the one to blame is found.
         """
         kills, alone = 0, False
-        parcels: tuple[Trace, ...] = ()
+        parcels: tuple[Referred, ...] = ()
         while True:
             lost: Exception | None = None
             kind: str = "lost"
@@ -137,13 +138,13 @@ class Engine:
                 alone = True
                 self._replace(generation, lost)
 
-    def map(self, calls: Sequence[Call], done: Callable[[int], None]) -> list[Any]:
+    def map(self, calls: Sequence[Call], done: Callable[[int, Any], None]) -> list[Any]:
         """The results of all calls in their order, or exceptions in their places. ``done`` is told
-        how many there are so far, in this thread."""
+        how many there are so far and which is new, in this thread."""
         results: list[Any] = [None] * len(calls)
         places = iter(range(len(calls)))
         lock = threading.Lock()
-        count = threading.Semaphore(0)
+        ended: queue.SimpleQueue[int] = queue.SimpleQueue()
 
         def take() -> None:
             while not self._stop.is_set():
@@ -155,7 +156,7 @@ class Engine:
                     results[place] = self.run(calls[place])
                 except BaseException as error:
                     results[place] = error
-                count.release()
+                ended.put(place)
 
         takers = min(self.workers, len(calls))
         threads = [threading.Thread(target=take, daemon=True) for _ in range(takers)]
@@ -164,9 +165,12 @@ class Engine:
         try:
             finished = 0
             while finished < len(calls):
-                if count.acquire(timeout=_LOOK_S):
-                    finished += 1
-                    done(finished)
+                try:
+                    place = ended.get(timeout=_LOOK_S)
+                except queue.Empty:
+                    continue
+                finished += 1
+                done(finished, results[place])
         except BaseException:
             self._stop.set()
             raise

@@ -17,7 +17,7 @@ from ._engine import Engine
 from ._errors import UsageError
 from ._result import Record
 from ._ssdtune import Device, Trace, Workload
-from ._worker import Call
+from ._worker import Call, Referred
 
 Named = Union[str, "os.PathLike[str]", Trace, Workload]
 """A workload: a bundled model by its name, a file by its path, ``NAME=FILE+FILE``, or a trace."""
@@ -48,6 +48,35 @@ class Evaluator(Protocol):
         """Latency in nanoseconds and throughput in bytes per second of a drive on a trace, with
         ``depth`` requests outstanding in the closed loop. Equal questions need equal answers.
         ``Unfit`` says that the drive cannot serve the trace. It is called from several threads.
+        """
+        ...
+
+
+class Proposer(Protocol):
+    """An algorithm of a search, written in Python: ``st.search(..., algorithm=mine)``. Any class
+    with this method will do.
+
+    >>> import ssdtune as st
+    >>> class Channels:
+    ...     def propose(self, trials: list[st.Record], count: int) -> list[dict[str, int]]:
+    ...         best = max(trials, key=lambda trial: trial.grade)
+    ...         tried = {trial["values"]["bus.channels"] for trial in trials}
+    ...         near = [best["values"]["bus.channels"] + step for step in (-2, 2, 4)]
+    ...         return [{"bus.channels": own} for own in near if own not in tried and 4 <= own <= 32]
+    >>> found = st.search("websearch", others="none", requests=300, budget=6, space="autoblox",
+    ...                   algorithm=Channels(), no_db=True)
+    >>> found.grade >= 0
+    True
+    """
+
+    def propose(self, trials: list[Record], count: int) -> Iterable[Mapping[str, Any]]:
+        """The points to be measured next, up to ``count`` (the ``batch`` of the search): dictionaries
+        of axes and values, as for ``Objective``, whose ``axes`` are those of the search. An empty
+        list ends the search.
+
+        ``trials`` are all that were measured, the baseline first: ``values`` by axis, ``grade``
+        (``None`` where there is none), ``performance`` on the target, ``verdict`` and what else
+        the document of a search has of a trial.
         """
         ...
 
@@ -92,7 +121,7 @@ class SearchOptions(TuneOptions, total=False):
     """The options of ``search``."""
 
     max_harm: float
-    algorithm: str
+    algorithm: str | Proposer
     budget: float
     batch: int
     top: int
@@ -220,10 +249,12 @@ def search(
 
     - ``threads`` in this process, as many as processors if nothing is said;
     - with ``executor`` the workers of any ``concurrent.futures.Executor``, to which each
-      measurement is handed. Windows of long traces are measured in this process all the same.
-      Only this process writes AutoDB;
+      measurement is handed. Only this process writes AutoDB;
     - with ``evaluator`` another simulator (a command line, as for the command) or an
       ``Evaluator`` of yours.
+
+    ``algorithm`` is the name of one that is here, or a ``Proposer`` of yours. Of the latter no
+    search is stored to go on with; AutoDB keeps its measurements.
 
     ``progress`` is ``True`` for a bar of tqdm, or a function that is told the evaluations spent,
     those allowed, the best grade so far and all of it in words.
@@ -237,8 +268,11 @@ def search(
     flags = _flags(target, options, _TUNE | _SEARCH | {"max_harm": _MAX_HARM})
     own = {name: flags[name] for name in _SEARCH}
     own["aim"] = _texts(own["aim"])
+    proposing = None
+    if not isinstance(own["algorithm"], str):
+        proposing, own["algorithm"] = _proposing(own["algorithm"]), "own"
     with _measuring(flags, executor, threads) as (measuring, workers), _told(progress) as tick:
-        return SearchResult(_ssdtune.run_search(flags, own, measuring, workers, tick))
+        return SearchResult(_ssdtune.run_search(flags, own, measuring, workers, tick, proposing))
 
 
 def grade(
@@ -404,15 +438,37 @@ def handed(executor: Executor) -> Iterator[tuple[_ssdtune.Make, int]]:
     with Engine(executor) as engine:
 
         def make(how: _ssdtune.How) -> Callable[..., str]:
-            def ask(device: Device, trace: Trace, depth: int, flag: _ssdtune.Flag) -> str:
+            def ask(
+                device: Device,
+                trace: Referred,
+                depth: int,
+                flag: _ssdtune.Flag,
+                drawn: Sequence[tuple[int, float]] = (),
+            ) -> str:
                 words = f"{device.name} on {trace.name}, {depth} at once"
-                arguments = (device, engine.reference(trace), depth, how)
+                arguments = (device, engine.reference(trace), depth, how, list(drawn))
                 found: str = engine.run(Call(_ssdtune.measure, arguments, words), flag.is_set)
                 return found
 
             return ask
 
         yield make, engine.workers
+
+
+def _proposing(proposer: Proposer) -> Callable[[str, int], str]:
+    """A proposer as the extension asks it: all trials as JSON, and points as JSON."""
+
+    def ask(known: str, count: int) -> str:
+        trials = [Record(one) for one in json.loads(known)]
+        points = proposer.propose(trials, count)
+        return json.dumps([{axis: _text(value) for axis, value in one.items()} for one in points])
+
+    return ask
+
+
+def _text(value: Any) -> str:
+    """A value of an axis as the command line has it."""
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
 
 def _asked(evaluator: Evaluator) -> Callable[..., tuple[float, float]]:

@@ -145,7 +145,7 @@ def _elsewhere(
             for drive in drives:
                 words = f"cell {len(calls)} ({drive.name}, {_words(item)}, {_stated(options)})"
                 calls.append(Call(_cell, (drive, sent, options), words))
-        found = engine.map(calls, tell)
+        found = engine.map(calls, lambda done, _: tell(done))
     return [
         one if isinstance(one, BaseException) else _numbered(place, *one)
         for place, one in enumerate(found)

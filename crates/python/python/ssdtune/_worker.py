@@ -13,16 +13,19 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._errors import WorkError
-from ._ssdtune import Trace, __version__
+from ._ssdtune import Points, Trace, __version__
 
 HELD_MAX = 4
 """Traces that a worker keeps. One of a million requests takes 24 MB."""
 
-_held: OrderedDict[str, Trace] = OrderedDict()
-_own: weakref.WeakValueDictionary[str, Trace] = weakref.WeakValueDictionary()
+Referred: TypeAlias = Trace | Points
+"""What calls refer to: a trace, or the windows that stand for a long one."""
+
+_held: OrderedDict[str, Referred] = OrderedDict()
+_own: weakref.WeakValueDictionary[str, Referred] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,12 @@ def version() -> str:
     return __version__
 
 
-def own(trace: Trace) -> None:
+def own(trace: Referred) -> None:
     """Lets calls in this very process find a trace, as long as somebody else keeps it."""
     _own[trace.digest] = trace
 
 
-def work(call: Call, parcels: Iterable[Trace] = ()) -> tuple[str, Any]:
+def work(call: Call, parcels: Iterable[Referred] = ()) -> tuple[str, Any]:
     """Does a call: ``("done", result)``, ``("failed", exception)`` or ``("missing", digests)``.
 
     Exceptions of the call itself are part of the answer, so that what an executor raises is about
@@ -79,7 +82,7 @@ def work(call: Call, parcels: Iterable[Trace] = ()) -> tuple[str, Any]:
         return "failed", _packable(error)
 
 
-def _keep(trace: Trace) -> None:
+def _keep(trace: Referred) -> None:
     _held[trace.digest] = trace
     _held.move_to_end(trace.digest)
     while len(_held) > HELD_MAX:
@@ -95,7 +98,7 @@ def _found(argument: Any) -> Any:
     return argument
 
 
-def _trace(reference: TraceReference) -> Trace:
+def _trace(reference: TraceReference) -> Referred:
     known = _own.get(reference.digest, _held.get(reference.digest))
     if known is None and reference.shared is not None:
         known = reference.shared.get()

@@ -14,10 +14,9 @@ use crate::context::Context;
 use crate::device::{self, Overrides};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::{Labels, LabelsError, SimulationError};
+use ssdtune_keeper::{LabelsError, SimulationError};
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
-use std::path::Path;
 
 /// What to do with channel allocations.
 #[derive(Debug, Subcommand)]
@@ -79,11 +78,6 @@ impl DriveArgs {
         config.mapping.allocation = Allocation::Static;
         config.check().map_err(Failure::input)
     }
-}
-
-/// Reads a file of labels.
-fn read_labels(path: &Path) -> Outcome<Labels> {
-    Labels::read(path).map_err(labels_failure)
 }
 
 /// The exit code of an error about labels.

@@ -263,10 +263,7 @@ impl TuneArgs {
         let db = if self.no_db { None } else { Some(self.db.open()?) };
         let job = super::drawn(TuningJob { db, ..job }, context)?;
         let Some(engine) = engine else { return Ok(job) };
-        match job.task.is_sampled() {
-            true => context.note("windows of long traces are measured here, not by the engine"),
-            false => context.wait_on(engine.workers),
-        }
+        context.wait_on(engine.workers);
         Ok(TuningJob { evaluator: (engine.handing)(job.evaluator)?, ..job })
     }
 

@@ -117,20 +117,7 @@ impl<'a> Objective<'a> {
     /// # Errors
     /// A text that says which key or value is wrong, and what would be legal.
     pub fn point(&self, values: &BTreeMap<String, String>) -> Result<Point, String> {
-        let space = &self.task.space;
-        let mut point = self.base_point.clone();
-        for (key, text) in values {
-            let axis = space.axis(key).ok_or_else(|| {
-                let all: Vec<&str> = space.axes().iter().map(|axis| axis.key()).collect();
-                format!("{key} is no axis of the space {}: {}", space.name, all.join(", "))
-            })?;
-            let chosen = &space.axes()[axis];
-            point.0[axis] = chosen.rank_of(text).ok_or_else(|| {
-                let all: Vec<String> = chosen.labels().map(|label| label.to_string()).collect();
-                format!("{key} = {text}: legal are {}", all.join(", "))
-            })?;
-        }
-        Ok(point)
+        self.task.space.stated(&self.base_point, values)
     }
 
     /// The drive of a point.

@@ -15,10 +15,12 @@ pub enum Algorithm {
     Autoblox,
     /// Uniform draws from the drives within the limits.
     Random,
+    /// One from elsewhere ([`run_proposed`](super::run_proposed)).
+    Own,
 }
 
 impl Algorithm {
-    /// Every algorithm.
+    /// Every algorithm that is here.
     pub const ALL: [Self; 3] = [Self::Bayes, Self::Autoblox, Self::Random];
 
     /// The name of the algorithm on the command line.
@@ -27,6 +29,7 @@ impl Algorithm {
             Self::Bayes => "bayes",
             Self::Autoblox => "autoblox",
             Self::Random => "random",
+            Self::Own => "own",
         }
     }
 }

@@ -135,6 +135,7 @@ pub(crate) fn shared_search(algorithm: Algorithm) -> &'static Found {
         Algorithm::Bayes => &BAYES,
         Algorithm::Autoblox => &AUTOBLOX,
         Algorithm::Random => &RANDOM,
+        Algorithm::Own => panic!("nobody proposes here"),
     }
 }
 

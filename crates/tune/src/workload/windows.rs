@@ -55,6 +55,13 @@ impl Windows {
         Self { points, digest, own, population, count, drawn, reach: Reach::WHOLE }.draw(count)
     }
 
+    /// Windows of a trace that were drawn before, with the chances of that draw. Nothing else may
+    /// be drawn of them.
+    pub fn drawn_before(points: Arc<LivePoints>, drawn: &[(usize, f64)]) -> Self {
+        let drawn = drawn.iter().map(|&(window, chance)| Drawn { window, chance }).collect();
+        Self { drawn, ..Self::new(points, 0) }
+    }
+
     /// Two sets of other windows: every second one, and those between them. What one has taught is
     /// judged by the other.
     pub fn halves(self) -> (Self, Self) {
@@ -107,8 +114,13 @@ impl Windows {
     }
 
     /// The live-points of the trace.
-    pub fn points(&self) -> &LivePoints {
+    pub const fn points(&self) -> &Arc<LivePoints> {
         &self.points
+    }
+
+    /// The digest of the trace and of how it was sampled: that of the live-points.
+    pub const fn points_digest(&self) -> Digest {
+        self.digest
     }
 
     /// The windows, each with its place in the trace and the chance with which it was drawn.

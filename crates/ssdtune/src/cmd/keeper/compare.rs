@@ -5,14 +5,14 @@ use super::DriveArgs;
 use crate::context::Context;
 use crate::global::whole;
 use crate::interrupt::Deferred;
-use crate::keeper::{note_other_drive, read_policy};
+use crate::keeper::note_other_drive;
 use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start, former_data};
 use ssdtune_keeper::compare::{Aim, Aims, MergeError, MergeOptions, Target, merged_requests};
-use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, compare_windows};
+use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, Policy, compare_windows};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ pub(crate) struct Args {
 /// Runs every plan and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
-    let policy = read_policy(&args.model)?;
+    let policy = Policy::read(&args.model).map_err(Failure::input)?;
     note_other_drive(&policy, &config, context);
     let preparation = preparation(args, &config, context)?;
     let is_cut = !args.sample || args.trace.is_empty();

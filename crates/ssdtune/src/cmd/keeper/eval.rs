@@ -1,13 +1,12 @@
 //! `keeper eval`: how good a network is on mixes that it has not seen, and what it costs.
 
-use super::read_labels;
+use super::labels_failure;
 use crate::context::Context;
-use crate::keeper::read_policy;
 use crate::outcome::{Failure, Outcome};
 use serde::Serialize;
 use ssdtune_keeper::evaluation::{DecisionCost, decision_cost};
 use ssdtune_keeper::train::divide;
-use ssdtune_keeper::{Evaluation, LabelledMix, evaluate};
+use ssdtune_keeper::{Evaluation, LabelledMix, Labels, Policy, evaluate};
 use std::path::PathBuf;
 
 /// Arguments of `keeper eval`.
@@ -35,8 +34,8 @@ struct Document {
 
 /// Judges the network and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let policy = read_policy(&args.model)?;
-    let labels = read_labels(&args.labels)?;
+    let policy = Policy::read(&args.model).map_err(Failure::input)?;
+    let labels = Labels::read(&args.labels).map_err(labels_failure)?;
     if !policy.is_for_labels(&labels.source) {
         let (trained, labelled) = (&policy.device, &labels.source.device);
         context.note(format_args!(

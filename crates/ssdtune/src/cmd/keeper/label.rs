@@ -10,6 +10,7 @@ use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
 use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, check_labels_file, label_mixes};
+use ssdtune_model::given::Part;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Arguments of `keeper label`.
@@ -31,6 +32,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     settings: SettingsArgs,
+
+    /// Label the K-th of N equal parts of the mixes alone: one of N jobs (docs/cluster.md).
+    #[arg(long, value_name = "K/N", default_value = "1/1")]
+    part: Part,
 
     /// Run every strategy to its end, also those that can no longer win.
     #[arg(long)]
@@ -55,10 +60,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let done = AtomicU64::new(0);
     let tell = |more: u64| {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
-        progress.cell(0, done as f64 / args.mixes as f64, 0);
+        progress.cell(0, done as f64 / args.part.count(args.mixes) as f64, 0);
     };
-    let outcome =
-        context.pool()?.install(|| label_mixes(&mixes, &source, args.mixes, &args.out, &tell));
+    let numbers = (0..args.mixes).filter(|number| args.part.has(*number));
+    let pool = context.pool()?;
+    let outcome = pool.install(|| label_mixes(&mixes, &source, numbers, &args.out, &tell));
     progress.finish();
     let labels = outcome.map_err(|error| {
         if matches!(error, LabelsError::Simulation(_) | LabelsError::Io { .. }) {

@@ -1,11 +1,10 @@
 //! `keeper map`: which strategy a network chooses, by intensity and write share (Fig. 6).
 
 use crate::context::Context;
-use crate::keeper::read_policy;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use ssdtune_keeper::evaluation::choice_map;
-use ssdtune_keeper::{choice_map_chart, choice_map_text};
+use ssdtune_keeper::{Policy, choice_map_chart, choice_map_text};
 use std::path::PathBuf;
 
 /// Arguments of `keeper map`.
@@ -28,7 +27,7 @@ pub(crate) struct Args {
 
 /// Asks the network at every intensity level and write share, and prints its choices.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let policy = read_policy(&args.model)?;
+    let policy = Policy::read(&args.model).map_err(Failure::input)?;
     let points = choice_map(&policy, args.tenants.into());
     if let Some(path) = &args.plot {
         outputs::write(path, choice_map_chart(&points).as_str())?;

@@ -1,13 +1,13 @@
 //! `keeper train`: networks from labels, and how their training goes (Table III, Fig. 4).
 
-use super::read_labels;
+use super::labels_failure;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::command_line;
 use clap::builder::PossibleValuesParser;
 use ssdtune_keeper::train::{RECIPES, TrainError, TrainingRecipe, TrainingSchedule, train};
-use ssdtune_keeper::training_text;
+use ssdtune_keeper::{Labels, training_text};
 use std::path::PathBuf;
 
 /// Arguments of `keeper train`.
@@ -44,7 +44,7 @@ fn recipes() -> PossibleValuesParser {
 
 /// Trains a network by each recipe, writes it and prints how it went.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let labels = read_labels(&args.labels)?;
+    let labels = Labels::read(&args.labels).map_err(labels_failure)?;
     let (epochs, batch) = (args.epochs as usize, args.batch as usize);
     let schedule = TrainingSchedule { epochs, batch, seed: context.seed().unwrap_or(0) };
     let is_wanted = |recipe: &TrainingRecipe| ["all", recipe.name].contains(&args.recipe.as_str());

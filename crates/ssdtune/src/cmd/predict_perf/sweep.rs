@@ -9,6 +9,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
+use ssdtune_model::given::Part;
 use ssdtune_predict::blackbox::{Designs, SimulatedDrive, SweepError, SweepPlan};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,6 +39,10 @@ pub(crate) struct Args {
     #[arg(requires = "workloads", value_parser = clap::value_parser!(u32).range(1..=1000))]
     depth: Vec<u32>,
 
+    /// Measure the K-th of N equal parts of the grid alone: one of N jobs (docs/cluster.md).
+    #[arg(long, value_name = "K/N", default_value = "1/1", conflicts_with = "workloads")]
+    part: Part,
+
     #[command(flatten)]
     measure: MeasureArgs,
 
@@ -54,8 +59,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         Some(count) => SweepPlan::Designs(Designs::new(count, &args.depth)),
         None => SweepPlan::Points(args.grid.points(context)?),
     };
-    let (settings, count) = (args.measure.settings(context)?, plan.measurements());
+    let settings = args.measure.settings(context)?;
     let source = plan.source(&config, simulator(), settings.clone());
+    let plan = plan.part(args.part);
+    let count = plan.measurements();
     let sweep = plan.open(&args.out, source).map_err(results_failure)?;
     let known = sweep.known;
     if known > 0 {

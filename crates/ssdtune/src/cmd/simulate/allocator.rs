@@ -1,6 +1,5 @@
 //! `--allocator`: SSDKeeper, which gives channels to the tenants while the drive runs.
 
-use crate::keeper::read_policy;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_keeper::{Policy, Repeat};
@@ -62,7 +61,7 @@ impl AllocatorArgs {
                 return Err(Failure::usage(anyhow!("--repeat {given}: a share from 0 to 1")));
             }
         };
-        let policy = read_policy(path)?;
+        let policy = Policy::read(path).map_err(Failure::input)?;
         let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
         Ok(Some(Keeper { policy, collect, repeat }))
     }
