@@ -16,6 +16,29 @@ fn help_documents_every_exit_code() {
 }
 
 #[test]
+fn the_command_line_is_consistent_and_every_help_says_the_exit_codes() {
+    fn walk(command: &mut clap::Command, seen: &mut usize) {
+        let name = command.get_name().to_owned();
+        // Made by the library, it prints the help of another command.
+        if name == "help" {
+            return;
+        }
+        for help in [command.render_help(), command.render_long_help()] {
+            let help = help.to_string();
+            assert_eq!(help.matches("Exit codes:").count(), 1, "{name}");
+            assert!(help.contains("130  interrupted"), "{name}");
+        }
+        *seen += 1;
+        command.get_subcommands_mut().for_each(|inner| walk(inner, seen));
+    }
+    let mut command = ssdtune::command_line();
+    command.clone().debug_assert();
+    let mut seen = 0;
+    walk(&mut command, &mut seen);
+    assert!(seen > 50, "only {seen} commands");
+}
+
+#[test]
 fn wrong_command_lines_end_with_2() {
     for line in [
         "nothing",

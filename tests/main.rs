@@ -24,6 +24,7 @@ mod market;
 mod memory;
 mod nand;
 mod outputs;
+mod pages;
 mod predict;
 mod sampling;
 mod search;

@@ -13,11 +13,12 @@ const PUBLIC_MODULES_MAX: usize = 10;
 const BINARY_LINES_MAX: usize = 8_000;
 
 /// Which crates of the workspace a crate may depend on, those that these depend on included.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("learn", &[]),
     ("report", &[]),
     ("output", &[]),
+    ("pages", &["model", "report"]),
     ("estimate", &[]),
     ("train", &["learn"]),
     ("trace", &["model", "output"]),
@@ -51,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "learn",
             "estimate",
             "report",
+            "pages",
             "output",
         ],
     ),
@@ -72,6 +74,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "learn",
             "estimate",
             "report",
+            "pages",
             "output",
         ],
     ),

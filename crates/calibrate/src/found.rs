@@ -6,7 +6,7 @@ use crate::read::Found;
 use crate::writes::{WriteCalibration, calibrate_writes};
 use serde::Serialize;
 use ssdtune_model::DeviceConfig;
-use ssdtune_report::Text;
+use ssdtune_report::{Page, Text};
 use std::sync::atomic::AtomicBool;
 
 /// A calibration to points or to runs of writes.
@@ -29,10 +29,10 @@ impl AnyCalibration {
     }
 
     /// The report as an HTML page.
-    pub fn html(&self) -> String {
+    pub fn page(&self) -> Page {
         match self {
-            Self::Points(own) => own.html(),
-            Self::Writes(own) => own.html(),
+            Self::Points(own) => own.page(),
+            Self::Writes(own) => own.page(),
         }
     }
 

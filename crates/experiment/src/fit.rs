@@ -3,6 +3,7 @@
 use crate::error::SourceError;
 use ssdtune_model::Sectors;
 use ssdtune_trace::{Request, Source};
+use std::str::FromStr;
 
 /// What to do with addresses beyond the end of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,19 @@ pub enum AddressFit {
     Compact,
     /// Leave them: the drive folds them by itself, as MQSim does.
     InDrive,
+}
+
+impl FromStr for AddressFit {
+    type Err = &'static str;
+
+    /// What a user may ask for.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "wrap" => Ok(Self::Wrap),
+            "compact" => Ok(Self::Compact),
+            _ => Err("write wrap or compact"),
+        }
+    }
 }
 
 /// An opened source whose requests lie within the drive.

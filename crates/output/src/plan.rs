@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct OutputPlan {
     replace: bool,
     inputs: HashMap<Identity, String>,
+    read: Vec<PathBuf>,
     /// Streams that are read, which gives what they hold once only. `None` stands for a standard
     /// input of which the system says nothing.
     streams: HashMap<Option<Identity>, String>,
@@ -139,6 +140,11 @@ impl OutputPlan {
         Self { replace: true, ..Self::default() }
     }
 
+    /// The files that are read, in the order in which they were entered.
+    pub fn files_read(&self) -> &[PathBuf] {
+        &self.read
+    }
+
     /// Enters a file or a directory that `flag` reads. What is not there is left to whoever opens
     /// it; devices and pipes lose nothing.
     ///
@@ -157,6 +163,7 @@ impl OutputPlan {
                 return Err(Conflict::Input { output, input, path });
             }
             self.inputs.insert(identity, flag.to_owned());
+            self.read.push(path.to_path_buf());
         }
         Ok(())
     }

@@ -1,12 +1,15 @@
 """How many cells a second a driver hands out, and how many bytes each has: python crates/python/benches/cells.py
 
 Cells that do nothing are handed to each engine that is installed, as many at once as the arguments say
-(default: 2 16 64). Prints a table in Markdown. Three runs each, the best counts.
+(default: 2 16 64). Prints a table in Markdown. Three runs each, the best counts. Then batches of 28 cells that
+sleep, of which one in a hundred takes ten times as long: what a straggler costs a search that waits for its batch.
 """
 
 from __future__ import annotations
 
 import pickle
+import random
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -41,7 +44,7 @@ def driver(executor: Executor, width: int, cells: int, arguments: tuple[Any, ...
     for _ in range(3):
         with _engine.Engine(Wide(executor, width)) as engine:
             begin = time.perf_counter()
-            answers = engine.map(calls, lambda done: None)
+            answers = engine.map(calls, lambda *_: None)
             best = max(best, cells / (time.perf_counter() - begin))
         assert answers == list(range(cells))
     return best
@@ -57,6 +60,19 @@ def bare(executor: Executor, cells: int, arguments: tuple[Any, ...]) -> float:
             future.result()
         best = max(best, cells / (time.perf_counter() - begin))
     return best
+
+
+def batches(share: float, count: int = 200, size: int = 28, seconds: float = 0.05) -> list[float]:
+    """The seconds of batches of cells that sleep, of which a share takes ten times as long."""
+    draw = random.Random(1)
+    taken = []
+    with ThreadPoolExecutor(size) as pool, _engine.Engine(pool) as engine:
+        for _ in range(count):
+            naps = [seconds * (10 if draw.random() < share else 1) for _ in range(size)]
+            begin = time.perf_counter()
+            engine.map([_worker.Call(time.sleep, (nap,), "cell") for nap in naps], lambda *_: None)
+            taken.append(time.perf_counter() - begin)
+    return taken
 
 
 def engines() -> dict[str, Callable[[], Executor]]:
@@ -88,6 +104,10 @@ def main() -> None:
             figures = [bare(executor, 2000, arguments)]
             figures += [driver(executor, width, 2000, arguments) for width in widths]
         print(f"| {name} |" + "".join(f" {figure:,.0f} |" for figure in figures), flush=True)
+    whole, rare = batches(0.0, 40), batches(0.01)
+    ratio = statistics.mean(rare) / statistics.mean(whole)
+    error = 1.96 * statistics.stdev(rare) / len(rare) ** 0.5 / statistics.mean(whole)
+    print(f"\nOne cell in a hundred ten times as long: batches take {ratio:.2f} +- {error:.2f} times as long")
 
 
 if __name__ == "__main__":

@@ -26,10 +26,5 @@ pub(crate) fn preparation(
 
 /// What to do with addresses beyond the end of a drive.
 pub(crate) fn fit(text: Option<&str>) -> PyResult<Option<AddressFit>> {
-    match text {
-        None => Ok(None),
-        Some("wrap") => Ok(Some(AddressFit::Wrap)),
-        Some("compact") => Ok(Some(AddressFit::Compact)),
-        Some(other) => Err(wrong_text(format!("fit_addresses = {other}: write wrap or compact"))),
-    }
+    text.map(|text| parsed("fit_addresses", text)).transpose()
 }

@@ -2,6 +2,7 @@
 
 use crate::columns::Memory;
 use crate::failure::{failed, wrong, wrong_data, wrong_text};
+use crate::parse::parsed;
 use crate::watch::watched;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
@@ -10,8 +11,8 @@ use pyo3::types::{PyBytes, PyDict, PyType};
 use ssdtune_experiment::{Origin, Position, RequestSource};
 use ssdtune_model::{Bytes, Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
-    ColumnSpec, Devices, Event, Format, Op, REQUEST_BYTES, ReadOptions, Request, TenantId,
-    TimeUnit, TraceError, note_held,
+    ColumnSpec, Devices, Format, Op, REQUEST_BYTES, ReadOptions, Request, TenantId, TimeUnit,
+    TraceError, note_held,
 };
 
 use ssdtune_trace::writer::{OutputFormat, TraceWriter};
@@ -115,7 +116,7 @@ impl Reading {
                 (None, true) => Devices::Merged,
                 (None, false) => Devices::Tenants,
             },
-            event: event(&self.event)?,
+            event: parsed("event", &self.event)?,
             columns: columns.transpose()?,
             reorder_window: self.reorder_window,
             max_gap: self.max_gap.as_ref().map(gap).transpose()?.unwrap_or(defaults.max_gap),
@@ -128,16 +129,6 @@ impl Reading {
 
 fn said<E: std::fmt::Display>(name: &str, text: &str) -> impl Fn(E) -> PyErr {
     move |error| wrong_text(format!("{name} = {text}: {error}"))
-}
-
-fn event(text: &str) -> PyResult<Event> {
-    match text {
-        "auto" => Ok(Event::Auto),
-        "D" | "issue" => Ok(Event::Issue),
-        "Q" | "queue" => Ok(Event::Queue),
-        "C" | "complete" => Ok(Event::Complete),
-        _ => Err(wrong_text(format!("event = {text}: write auto, D, Q or C"))),
-    }
 }
 
 #[pymethods]

@@ -10,23 +10,28 @@ use std::fmt;
 
 /// A chart as an SVG document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Svg(String);
+pub struct Svg {
+    text: String,
+    title: String,
+}
 
 impl Svg {
     /// The whole document, to be written to a file that ends in `.svg`.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
-    /// The picture as a part of an HTML page, where SVG needs no name space.
+    /// The picture as a part of an HTML page, where SVG needs no name space and those who do not
+    /// see it are told its title.
     pub(crate) fn inline(&self) -> String {
-        self.0.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1)
+        let alt = format!(" role=\"img\" aria-label=\"{}\"", escape(&self.title));
+        self.text.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", &alt, 1)
     }
 }
 
 impl fmt::Display for Svg {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(&self.text)
     }
 }
 
@@ -80,6 +85,12 @@ pub(crate) fn repeats(number: usize) -> bool {
     (number / PALETTE.len()) % 2 == 1
 }
 
+/// The dashes of a line by the number of its series, and the gaps between them, in pixels; `None`:
+/// the line is whole.
+pub(crate) fn dash(number: usize) -> Option<(i32, i32)> {
+    [None, Some((10, 5)), Some((3, 4)), Some((16, 4))][number % 4]
+}
+
 /// A colour mixed with white; `part` of it is left, 0 to 1.
 pub(crate) fn tint(RGBColor(red, green, blue): RGBColor, part: f64) -> RGBColor {
     let mixed = |value: u8| (255.0 - part * (255.0 - f64::from(value))).round() as u8;
@@ -119,7 +130,7 @@ pub(crate) fn picture(title: &str, size: (u32, u32), draw: impl FnOnce(&Area<'_>
         })();
         drawn.expect("a picture in memory cannot fail to be written");
     }
-    Svg(text)
+    Svg { text, title: title.to_owned() }
 }
 
 /// Text at a place of the whole picture.

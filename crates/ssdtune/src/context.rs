@@ -7,11 +7,14 @@
 use crate::failure_document::FailureDocument;
 use crate::global::{Color, Global};
 use crate::outcome::{Failure, Outcome};
-use crate::outputs;
+use crate::outputs::{self, OutFile};
+use crate::program;
 use anstream::{AutoStream, ColorChoice};
+use anyhow::anyhow;
 use serde::Serialize;
 use ssdtune_output::OutputPlan;
-use ssdtune_report::Text;
+use ssdtune_pages::{Origin, Shown, page_of};
+use ssdtune_report::{Page, Text};
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io::{BufWriter, Stdout, Write};
@@ -31,6 +34,8 @@ pub(crate) struct Context {
     /// Whether a document was printed.
     documented: Cell<bool>,
     plan: RefCell<OutputPlan>,
+    /// The page that is to be written, until it is.
+    report: RefCell<Option<OutFile>>,
 }
 
 /// How much to say on standard error.
@@ -69,6 +74,7 @@ impl Context {
             out: RefCell::new(BufWriter::new(AutoStream::new(std::io::stdout(), choice))),
             documented: Cell::new(false),
             plan: RefCell::default(),
+            report: RefCell::new(global.report.clone()),
         };
         context.threads.set(context.allowed_threads(global.threads));
         context
@@ -151,8 +157,33 @@ impl Context {
         self.level
     }
 
-    /// Prints results: `document` as JSON if that is asked for, otherwise `text`.
+    /// Writes a page of the result, if one is asked for and not written yet.
+    pub(crate) fn report(&self, page: impl FnOnce() -> Page) -> Outcome {
+        let path = self.report.borrow_mut().take();
+        path.map_or(Ok(()), |path| self.page(&path, page()))
+    }
+
+    /// Writes a page, with where it comes from at its end.
+    pub(crate) fn page(&self, path: &Path, mut page: Page) -> Outcome {
+        let (program, command) = (&*program::simulator(), &*program::command_line());
+        let (seed, plan) = (self.seed, self.plan.borrow());
+        Origin { program, command, seed, inputs: plan.files_read() }.add_to(&mut page);
+        outputs::write(path, page.to_html())
+    }
+
+    /// Refuses a page that was asked for where there is no result to show.
+    pub(crate) fn no_report(&self) -> Outcome {
+        let wrong = || Failure::usage(anyhow!("--report: this command has no result to show"));
+        self.report.borrow().as_ref().map_or(Ok(()), |_| Err(wrong()))
+    }
+
+    /// Prints results: `document` as JSON if that is asked for, otherwise `text`; and writes their
+    /// page.
     pub(crate) fn show(&self, document: &impl Serialize, text: impl Into<Text>) -> Outcome {
+        if self.report.borrow().is_some() {
+            let shown = Shown::new("", serde_json::to_value(document)?);
+            self.report(|| page_of(&[shown.with_series()]))?;
+        }
         if self.json { self.document(document) } else { self.text(text) }
     }
 

@@ -3,10 +3,11 @@
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::outside_in_words;
+use ssdtune_keeper::Policy;
 use ssdtune_model::document::{self, Document};
 pub(crate) use ssdtune_model::given::Override;
 use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
-use ssdtune_model::{Calibrated, CheckedConfig, Constraints};
+use ssdtune_model::{Calibrated, CheckedConfig, Constraints, DeviceConfig};
 use std::path::Path;
 
 /// Flags that change a drive.
@@ -116,4 +117,15 @@ pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -
         document = document.with(key, value).map_err(Failure::usage)?;
     }
     Ok(document.text().to_owned())
+}
+
+/// Prints a note if a network was trained for another drive than the one it is used on.
+pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {
+    if !policy.is_for(config) {
+        context.note(format_args!(
+            "the network was trained for the drive {} as it was then, not for {} as it is here: \
+             what it promises may not hold; `ssdtune keeper label` and `train` make one",
+            policy.device, config.name
+        ));
+    }
 }

@@ -1,5 +1,6 @@
 //! The flags that every subcommand takes.
 
+use crate::outputs::OutFile;
 use clap::{ArgAction, Args, ValueEnum};
 pub(crate) use ssdtune_model::given::{real, whole};
 
@@ -15,6 +16,10 @@ pub(crate) struct Global {
     /// file that the command reads is never replaced.
     #[arg(long, global = true)]
     pub(crate) force: bool,
+
+    /// Also write the result as a page: one HTML file that refers to nothing outside.
+    #[arg(long, global = true, value_name = "FILE.html")]
+    pub(crate) report: Option<OutFile>,
 
     /// Number of threads, at most 4 for each processor. Results do not depend on it. Default: as
     /// many as processors.

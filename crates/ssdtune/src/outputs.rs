@@ -138,7 +138,8 @@ mod tests {
     /// Adds the arguments of a command, and of all below it, that name something to write.
     fn add_outputs(command: &Command, path: &str, outputs: &mut Vec<String>) {
         let is_output = |arg: &&Arg| !matches!(kind(arg), Kind::Path | Kind::Other);
-        let arguments = command.get_arguments().filter(is_output);
+        let is_own = |arg: &&Arg| path.is_empty() || !arg.is_global_set();
+        let arguments = command.get_arguments().filter(is_output).filter(is_own);
         outputs.extend(arguments.map(|arg| format!("{path}{}", flag(arg))));
         for below in command.get_subcommands() {
             add_outputs(below, &format!("{path}{} ", below.get_name()), outputs);

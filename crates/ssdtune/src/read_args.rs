@@ -4,8 +4,7 @@ use crate::context::{Context, Level};
 use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
-use ssdtune_experiment::AddressFit;
+use clap::Args;
 use ssdtune_model::{Nanos, SECTOR_BYTES, Sectors};
 use ssdtune_trace::{
     ColumnSpec, Devices, Event, Format, Opened, ReadOptions, ReadStats, TimeUnit, open_input,
@@ -34,9 +33,10 @@ pub(crate) struct ReadArgs {
     /// Take all devices for one.
     #[arg(long)]
     merge_devices: bool,
-    /// The event that counts as arrival, in traces that record several.
-    #[arg(long, value_enum, default_value_t = EventArg::Auto)]
-    event: EventArg,
+    /// The event that counts as arrival, in traces that record several: D (handed to the driver), Q
+    /// (handed to the block layer), C (completed), or auto: D if the trace has it, else Q, else C.
+    #[arg(long, value_name = "EVENT", default_value = "auto")]
+    event: Event,
     /// Columns of a delimited text, counted from 0: time=0:s,op=2,lba=3,size=4:sectors.
     #[arg(long, value_name = "SPEC")]
     columns: Option<String>,
@@ -75,40 +75,6 @@ impl StrictArg {
     }
 }
 
-/// The event that counts as arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum EventArg {
-    /// D if the trace has it, else Q, else C.
-    Auto,
-    /// D: handed to the driver.
-    #[value(name = "D", alias = "issue")]
-    Issue,
-    /// Q: handed to the block layer.
-    #[value(name = "Q", alias = "queue")]
-    Queue,
-    /// C: completed.
-    #[value(name = "C", alias = "complete")]
-    Complete,
-}
-
-/// `--fit-addresses`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FitArg {
-    /// Fold them back: take the remainder of a division by the size of the drive.
-    Wrap,
-    /// Close the gaps between the pages that the trace touches. The trace is read twice.
-    Compact,
-}
-
-impl From<FitArg> for AddressFit {
-    fn from(fit: FitArg) -> Self {
-        match fit {
-            FitArg::Wrap => Self::Wrap,
-            FitArg::Compact => Self::Compact,
-        }
-    }
-}
-
 impl ReadArgs {
     /// The options that the flags ask for.
     pub(crate) fn options(&self, context: &Context) -> Outcome<ReadOptions> {
@@ -134,12 +100,7 @@ impl ReadArgs {
             lenient: self.lenient,
             time_unit: time_unit.map_err(Failure::usage)?,
             devices,
-            event: match self.event {
-                EventArg::Auto => Event::Auto,
-                EventArg::Issue => Event::Issue,
-                EventArg::Queue => Event::Queue,
-                EventArg::Complete => Event::Complete,
-            },
+            event: self.event,
             columns,
             reorder_window: self.reorder_window,
             max_gap: self.max_gap,

@@ -4,6 +4,7 @@ mod columns;
 
 use crate::format::{Format, TimeUnit};
 use ssdtune_model::{Nanos, Sectors};
+use std::str::FromStr;
 
 pub use columns::ColumnSpec;
 pub(crate) use columns::OpColumn;
@@ -33,6 +34,20 @@ pub enum Event {
     Queue,
     /// C: the request has completed.
     Complete,
+}
+
+impl FromStr for Event {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "D" | "issue" => Ok(Self::Issue),
+            "Q" | "queue" => Ok(Self::Queue),
+            "C" | "complete" => Ok(Self::Complete),
+            _ => Err("write auto, D, Q or C"),
+        }
+    }
 }
 
 /// How to read a trace.

@@ -30,7 +30,6 @@ mod ablation;
 mod build;
 mod choice;
 mod front;
-mod html;
 mod judgement;
 mod measured;
 mod parameters;
@@ -45,7 +44,6 @@ pub use ablation::{AblationRow, Weight, ablate, ablation_text};
 pub use build::{Options, evidence_max, question, recommend};
 pub use choice::{Choice, FRONT_MAX, Refused, choice_max, choose};
 pub use front::{Front, FrontAim, FrontPoint, Pick, front_file};
-pub use html::html_page;
 pub use judgement::Judgement;
 pub use parameters::parameter_lines;
 pub use terminal::text;
@@ -61,6 +59,7 @@ use crate::search::{CurvePoint, Ended, Settings};
 use crate::space::ParameterChange;
 use serde::Serialize;
 use serde_json::Value;
+use ssdtune_pages::{Shown, page_of};
 use std::fs;
 use std::path::Path;
 
@@ -105,10 +104,11 @@ impl Recommendation {
     /// The document is not JSON: a figure of it is no number.
     pub fn files(&self) -> serde_json::Result<Vec<(String, Option<String>)>> {
         let [toml, xml, document, page, report] = FILES.map(str::to_owned);
+        let shown = Shown::new("", serde_json::to_value(self)?);
         let mut files = vec![
             (toml, Some(self.toml.clone())),
             (document, Some(serde_json::to_string_pretty(self)? + "\n")),
-            (page, Some(html_page(self))),
+            (page, Some(page_of(&[shown]).to_html())),
             (report, Some(markdown(self))),
             (xml, self.mqsim_xml.clone()),
         ];

@@ -26,7 +26,7 @@ const SHOWN: [Shown; 3] = [
 
 impl Calibration {
     /// The report as an HTML page.
-    pub fn html(&self) -> String {
+    pub fn page(&self) -> Page {
         let mut page = Page::new(format!("{}, measured and simulated", self.drive));
         page.list(self.header());
         page.heading("Errors and repeat noise");
@@ -74,7 +74,7 @@ impl Calibration {
         }
         page.heading("Points").table(&self.points_table());
         page.heading("The drive").preformatted(&self.drive_file());
-        page.to_html()
+        page
     }
 
     /// The points of each family, each with whether it was held out, in the order of their loads.

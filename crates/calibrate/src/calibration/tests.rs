@@ -236,7 +236,7 @@ fn the_file_says_for_each_kind_of_load_what_was_tested() {
 #[test]
 fn the_report_shows_every_point_and_names_nothing_outside() {
     let found = run(&order(Some("Made up"))).unwrap();
-    let html = found.html();
+    let html = found.page().to_html();
     // Mean, percentile and rate of the only family: three points fitted, two held out, and a sample
     // of each in the legend.
     assert_eq!(html.matches("<svg").count(), 3);

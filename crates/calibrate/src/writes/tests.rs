@@ -298,7 +298,7 @@ fn the_fall_of_a_known_drive_is_found_from_throughput_alone() {
     let held = found.errors.iter().find(|one| one.is_held_out && one.pattern.is_none()).unwrap();
     assert!(held.error.is_none() && held.fall.unwrap().seconds.is_some(), "{held:?}");
     assert!(found.text().to_string().contains("falls at s"));
-    assert!(found.html().contains("zipf 0.8 shuffled"));
+    assert!(found.page().to_html().contains("zipf 0.8 shuffled"));
     assert!(found.header().iter().any(|line| line.contains("time of the fall")), "header");
 }
 

@@ -96,7 +96,7 @@ impl WriteCalibration {
     }
 
     /// The report as an HTML page, without references to other files.
-    pub fn html(&self) -> String {
+    pub fn page(&self) -> Page {
         let mut page = Page::new(format!("{}, write amplification", self.drive));
         page.list(self.header());
         page.heading("Errors").table(&self.errors_table());
@@ -113,7 +113,7 @@ impl WriteCalibration {
             page.chart(&picture);
         }
         page.heading("The drive").preformatted(&self.drive_file());
-        page.to_html()
+        page
     }
 
     fn errors_table(&self) -> Table {

@@ -93,11 +93,6 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = ["allow", "only", "rig", "own_structure", "no_profiles", "journal"])]
     capacity: Option<Bytes>,
 
-    /// File for a report in HTML: pictures of what was measured and predicted, errors by family,
-    /// parameters and their ranges, refused points, noise.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["capacity", "plan"])]
-    report: Option<OutFile>,
-
     /// Keep the structure of the base (channels, chips, cache reads, order on the bus), and fit
     /// only parameters.
     #[arg(long)]
@@ -155,7 +150,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     progress.finish();
     let calibration = outcome.map_err(failure)?;
     args.out.iter().try_for_each(|path| outputs::write(path, calibration.drive_file()))?;
-    args.report.iter().try_for_each(|path| outputs::write(path, calibration.html()))?;
+    context.report(|| calibration.page())?;
     context.show(&calibration, calibration.text())
 }
 

@@ -8,11 +8,11 @@ use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
-use crate::read_args::{FitArg, StrictArg};
+use crate::read_args::StrictArg;
 use anyhow::anyhow;
 use ssdtune_choose::{Candidate, ChooseError, Figure, Question, Sampling, choose, choose_sampled};
 use ssdtune_experiment::livepoints::{LivePoints, SampleOptions};
-use ssdtune_experiment::{FlowSet, Origin, RequestSource};
+use ssdtune_experiment::{AddressFit, FlowSet, Origin, RequestSource};
 use ssdtune_model::presets;
 use ssdtune_sim::Replay;
 use ssdtune_trace::{Devices, Format, ReadOptions};
@@ -59,8 +59,8 @@ pub(crate) struct Args {
 
     /// What to do with addresses beyond the end of a drive. Without it such a drive is not ranked,
     /// and the exit code is 3.
-    #[arg(long, value_enum, value_name = "HOW")]
-    fit_addresses: Option<FitArg>,
+    #[arg(long, value_name = "wrap|compact")]
+    fit_addresses: Option<AddressFit>,
 
     #[command(flatten)]
     preparation: PreparationArgs,
@@ -142,7 +142,7 @@ impl Args {
                 models::source(name.as_deref().unwrap_or_default(), 1_000_000, context)?
             }
         };
-        let (limit, fit) = (self.requests.or(source.limit), self.fit_addresses.map(Into::into));
+        let (limit, fit) = (self.requests.or(source.limit), self.fit_addresses);
         let source = RequestSource { limit, fit, ..source };
         let mut flows = match self.trace {
             Some(_) => FlowSet::single(source, self.replay),

@@ -17,14 +17,14 @@ use crate::outcome::{Failure, Outcome};
 use crate::outputs::{OutFile, OutPlace};
 use crate::preparation::PreparationArgs;
 use crate::progress::Progress;
-use crate::read_args::{FitArg, StrictArg};
+use crate::read_args::StrictArg;
 use plan::PlannedRun;
 use rayon::prelude::*;
 use ssdtune_experiment::livepoints::SampleOptions;
 use ssdtune_experiment::sampled::{SampledCells, SampledError};
 use ssdtune_experiment::{
-    CellOptions, CellResult, CellsDocument, ChannelList, ExperimentError, Observer, Origin,
-    RecorderOptions, RunOptions,
+    AddressFit, CellOptions, CellResult, CellsDocument, ChannelList, ExperimentError, Observer,
+    Origin, RecorderOptions, RunOptions,
 };
 use ssdtune_keeper::{AllocatorObserver, Decision, decisions_line};
 use ssdtune_model::{Nanos, given};
@@ -113,8 +113,8 @@ pub(crate) struct Args {
     requests: Option<u64>,
 
     /// What to do with addresses beyond the end of the drive. Without it they are an error.
-    #[arg(long, value_enum, value_name = "HOW")]
-    fit_addresses: Option<FitArg>,
+    #[arg(long, value_name = "wrap|compact")]
+    fit_addresses: Option<AddressFit>,
 
     #[command(flatten)]
     preparation: PreparationArgs,

@@ -8,10 +8,10 @@ use crate::interrupt::INTERRUPTED;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::program::{self, Engine};
-use crate::read_args::{FitArg, StrictArg};
+use crate::read_args::StrictArg;
 use anyhow::anyhow;
 use clap::builder::Resettable;
-use ssdtune_experiment::{Age, Preparation, Start, former_initial_state};
+use ssdtune_experiment::{AddressFit, Age, Preparation, Start, former_initial_state};
 use ssdtune_model::Bytes;
 use ssdtune_tune::evaluate::{Evaluator, External, GradedBy};
 use ssdtune_tune::limits::{Inequality, PriceLimit, StatedLimits};
@@ -135,8 +135,8 @@ pub(crate) struct TuneArgs {
 
     /// What to do with addresses beyond the end of the smallest drive that the limits allow.
     /// Without it they are an error.
-    #[arg(long, value_enum, value_name = "HOW")]
-    fit_addresses: Option<FitArg>,
+    #[arg(long, value_name = "wrap|compact")]
+    fit_addresses: Option<AddressFit>,
 
     #[command(flatten)]
     preparation: PreparationArgs,
@@ -296,7 +296,7 @@ impl TuneArgs {
             graded_by: GradedBy { latency: self.grade_latency, both_rules: self.robust },
             depths: self.depth.clone(),
             read: self.strict.options(context),
-            fit: self.fit_addresses.map(Into::into),
+            fit: self.fit_addresses,
             preparation: self.preparation(context)?,
             ..JobOptions::of_target(self.target.clone())
         })

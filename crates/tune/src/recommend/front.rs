@@ -14,7 +14,7 @@ use crate::search::{Found, REFERENCE, Settings, Trial};
 use crate::task::Task;
 use serde::Serialize;
 use ssdtune_model::document;
-use ssdtune_report::{self as report, Axis, Chart, Series, Svg, Table};
+use ssdtune_report::Table;
 use std::fmt;
 use std::str::FromStr;
 
@@ -295,30 +295,6 @@ impl Front {
             self.hypervolume,
             self.picked
         )
-    }
-
-    /// The front by its first two aims, with the baseline.
-    pub(super) fn chart(&self) -> Option<Svg> {
-        let [first, second, ..] = self.aims.as_slice() else { return None };
-        let axis = |aim: &FrontAim| match aim.unit {
-            "" => Axis::new(aim.aim.name()),
-            unit => Axis::new(aim.aim.name()).in_unit(unit),
-        };
-        let title = format!("The front by {} and {}", first.aim, second.aim);
-        let mut chart = Chart::new(title, axis(first), axis(second));
-        chart.add(Series::crosses([(first.baseline, second.baseline)]).named("baseline"));
-        let drives = self.points.iter().map(|point| (point.values[0], point.values[1]));
-        chart.add(Series::dots(drives).coloured(1).named("drives of the front"));
-        Some(chart.to_svg())
-    }
-
-    /// The course of the hypervolume over the trials.
-    pub(super) fn progress_chart(&self) -> report::Svg {
-        let (x, y) = (Axis::new("trials"), Axis::new("hypervolume"));
-        let mut chart = Chart::new("Hypervolume after each trial", x, y);
-        let steps = self.progress.iter().enumerate();
-        chart.add(Series::steps(steps.map(|(trial, volume)| (trial as f64, *volume))));
-        chart.to_svg()
     }
 }
 

@@ -60,7 +60,7 @@ fn hints(base: &DeviceConfig, points: &[Point], free: &[&str], rig: Option<&str>
     };
     let order = Order { fit, ..Order::default() };
     let found = calibrate(points.to_vec(), base, &order, &AtomicBool::new(false), &|_| {}).unwrap();
-    let (text, html) = (found.text().to_string(), found.html());
+    let (text, html) = (found.text().to_string(), found.page().to_html());
     for hint in &found.hints {
         let line = format!("{}: ", hint.mechanism);
         assert!(text.contains(&line) && html.contains(&line), "{text}");

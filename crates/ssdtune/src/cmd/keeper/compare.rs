@@ -3,9 +3,9 @@
 
 use super::DriveArgs;
 use crate::context::Context;
+use crate::device;
 use crate::global::whole;
 use crate::interrupt::Deferred;
-use crate::keeper::note_other_drive;
 use crate::models;
 use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
@@ -95,7 +95,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
     let policy = Policy::read(&args.model).map_err(Failure::input)?;
-    note_other_drive(&policy, &config, context);
+    device::note_other_drive(&policy, &config, context);
     let preparation = preparation(args, &config, context)?;
     let is_cut = !args.sample || args.trace.is_empty();
     let limit = args.requests.or(is_cut.then_some(1_000_000));

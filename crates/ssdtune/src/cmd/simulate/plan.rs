@@ -4,7 +4,6 @@ use super::Args;
 use super::allocator::Keeper;
 use crate::context::Context;
 use crate::device;
-use crate::keeper::note_other_drive;
 use crate::models;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
@@ -60,7 +59,7 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
     }
     let allocator = args.allocator.keeper()?.map(Arc::new);
     if let (Some(keeper), Some(point)) = (&allocator, points.first()) {
-        note_other_drive(&keeper.policy, &point.device, context);
+        device::note_other_drive(&keeper.policy, &point.device, context);
     }
     let calibrated = loaded.calibrated.map(Arc::new);
     let mut runs = Vec::with_capacity(sets.len() * points.len());
@@ -123,7 +122,7 @@ fn mqsim_sets(
     }
     let checked = config.check().map_err(Failure::usage)?;
     // MQSim folds addresses that are beyond the end, and so does the drive by itself.
-    let fit = Some(args.fit_addresses.map_or(AddressFit::InDrive, Into::into));
+    let fit = Some(args.fit_addresses.unwrap_or(AddressFit::InDrive));
     let flow = |flow: Flow| {
         let source = RequestSource { fit, ..tuned(flow.source, args) };
         Flow { source, ..flow }
@@ -162,6 +161,6 @@ fn own_sets(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Ve
 
 /// A source with the cuts and changes that the command line asks for.
 fn tuned(source: RequestSource, args: &Args) -> RequestSource {
-    let fit = args.fit_addresses.map(Into::into);
+    let fit = args.fit_addresses;
     RequestSource { time_scale: args.time_scale, limit: args.requests, fit, ..source }
 }

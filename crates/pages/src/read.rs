@@ -1,0 +1,154 @@
+//! Reading fields of documents, and numbers in words.
+
+use serde_json::Value;
+use ssdtune_model::Nanos;
+
+/// The field at a path of names with dots between them; null where there is none. A name that is a
+/// number counts the items of a list, and the empty path is the whole.
+pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    const NOTHING: &Value = &Value::Null;
+    let mut place = value;
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        let item = name.parse::<usize>().ok().and_then(|item| place.get(item));
+        place = item.or_else(|| place.get(name)).unwrap_or(NOTHING);
+    }
+    place
+}
+
+/// The number at a path.
+pub(crate) fn number(value: &Value, path: &str) -> Option<f64> {
+    at(value, path).as_f64().filter(|number| number.is_finite())
+}
+
+/// The text at a path.
+pub(crate) fn text<'a>(value: &'a Value, path: &str) -> Option<&'a str> {
+    at(value, path).as_str()
+}
+
+/// The items of the list at a path; none where there is no list.
+pub(crate) fn each<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+    at(value, path).as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The fields of the object at a path.
+pub(crate) fn fields<'a>(value: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)> {
+    let object = at(value, path).as_object();
+    object.into_iter().flatten().map(|(name, value)| (name.as_str(), value)).collect()
+}
+
+/// What stands where nothing is known.
+pub(crate) const NOTHING: &str = "-";
+
+/// A value in words, or what stands for none.
+pub(crate) fn said(value: Option<f64>, words: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), words)
+}
+
+/// A time in nanoseconds.
+pub(crate) fn time(nanos: f64) -> String {
+    Nanos(nanos.max(0.0).round() as u64).to_string()
+}
+
+/// A number of things a second.
+pub(crate) fn rate(value: f64) -> String {
+    match value {
+        0.0..10.0 => format!("{value:.2}"),
+        10.0..1e4 => format!("{value:.0}"),
+        1e4..1e6 => format!("{:.1} k", value / 1e3),
+        _ => format!("{:.2} M", value / 1e6),
+    }
+}
+
+/// Bytes a second, as MB/s.
+pub(crate) fn bandwidth(value: f64) -> String {
+    format!("{:.1} MB/s", value / 1e6)
+}
+
+/// A factor, as `1.25x`.
+pub(crate) fn factor(value: f64) -> String {
+    format!("{value:.2}x")
+}
+
+/// A share, in percent.
+pub(crate) fn percent(value: f64) -> String {
+    format!("{:.1} %", value * 100.0)
+}
+
+/// A number of three decimals.
+pub(crate) fn plain(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A whole number with blanks between thousands.
+pub(crate) fn count(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut told = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) && digit.is_ascii_digit() {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
+}
+
+/// Anything as one cell of a table.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => NOTHING.to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(real) if number.is_f64() => short(real),
+            _ => number.to_string(),
+        },
+        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+            items.iter().map(cell).collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(items) => format!("{} items", items.len()),
+        Value::Object(fields) => {
+            let each = fields.iter().map(|(name, value)| format!("{name} {}", cell(value)));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// A number with about four digits that matter.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    match () {
+        () if value == 0.0 => "0".to_owned(),
+        () if !(1e-3..1e7).contains(&size) => format!("{value:.3e}"),
+        () if size >= 1000.0 => format!("{value:.0}"),
+        () if size >= 10.0 => format!("{value:.1}"),
+        () => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_path_leads_through_objects_and_lists() {
+        let value = json!({"a": {"b": [1, {"c": "d"}]}, "n": null});
+        assert_eq!(number(&value, "a.b.0"), Some(1.0));
+        assert_eq!(text(&value, "a.b.1.c"), Some("d"));
+        assert!(at(&value, "a.x.y").is_null() && at(&value, "a.b.9").is_null());
+        assert_eq!(each(&value, "a.b").len(), 2);
+        assert_eq!((each(&value, "n").len(), fields(&value, "a").len()), (0, 1));
+    }
+
+    #[test]
+    fn numbers_are_told_as_a_person_would() {
+        assert_eq!(count(1_234_567.0), "1,234,567");
+        assert_eq!(count(999.0), "999");
+        assert_eq!(rate(27_160.0), "27.2 k");
+        assert_eq!(time(44_264.0), "44.26 us");
+        assert_eq!(cell(&json!([1, 2.5, "x"])), "1, 2.500, x");
+        assert_eq!(cell(&json!({"low": 1.0, "high": null})), "high -, low 1.000");
+        assert_eq!(said(None, percent), "-");
+    }
+}

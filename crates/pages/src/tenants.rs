@@ -1,0 +1,56 @@
+//! Divisions of channels among the tenants of a drive.
+
+use crate::other;
+use crate::read::{self, each, factor, number, said, text, time};
+use serde_json::Value;
+use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
+
+pub(crate) fn title(document: &Value) -> String {
+    format!("Channels for {}", read::cell(read::at(document, "tenants")))
+}
+
+pub(crate) fn body(page: &mut Page, document: &Value) {
+    let lines = each(document, "lines");
+    let total = |line: &&Value| number(line, "total_ns");
+    let best = lines.iter().filter(|line| total(line).is_some());
+    let best = best.min_by(|a, b| total(a).unwrap_or(0.0).total_cmp(&total(b).unwrap_or(0.0)));
+    let keeper = lines.iter().find(|line| text(line, "plan") == Some("SSDKeeper"));
+    if let (Some(best), Some(keeper)) = (best, keeper) {
+        let over = |line: &Value| said(number(line, "over_shared"), factor);
+        page.lead(&format!(
+            "The best division is {} ({} of the time that sharing all channels takes); the \
+             network's choices take {}.",
+            text(best, "strategy").unwrap_or("?"),
+            over(best),
+            over(keeper)
+        ));
+    }
+    let mut chart = BarChart::new(
+        "Mean latency of reads plus that of writes",
+        Axis::new("time").in_unit("us"),
+        ["reads", "writes"],
+    )
+    .stacked();
+    let mut table =
+        Table::new(["plan", "strategy", "reads", "writes", "over shared", "least fair slowdown"]);
+    for line in lines {
+        let name = text(line, "plan").unwrap_or("?");
+        let micros = ["read_ns", "write_ns"].map(|of| number(line, of).map(|ns| ns / 1e3));
+        chart.add(name, micros.map(Bar::new));
+        table.add_row([
+            name.to_owned(),
+            text(line, "strategy").unwrap_or(read::NOTHING).to_owned(),
+            said(number(line, "read_ns"), time),
+            said(number(line, "write_ns"), time),
+            said(number(line, "over_shared"), factor),
+            said(number(line, "slowdown.min_over_max"), |of| format!("{of:.3}")),
+        ]);
+    }
+    table.align_right(2..);
+    page.chart(&chart.to_svg()).table(&table);
+    let decisions = each(document, "decisions");
+    if !decisions.is_empty() {
+        page.heading("What the network decided, and when");
+        other::rows(page, decisions);
+    }
+}

@@ -1,0 +1,113 @@
+//! Shares in rows and columns, each a cell that is the darker the greater the share.
+//!
+//! Every cell says its share in percent, so that nobody has to compare shades.
+
+use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Svg};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+/// Width and height of a cell, in pixels.
+const CELL: (i32, i32) = (54, 24);
+/// The colour of a share of 1; black text can be read on it.
+const FULL: RGBColor = RGBColor(0x3a, 0x9b, 0xdc);
+
+/// Shares, 0 to 1, in rows and columns.
+#[derive(Clone, Debug)]
+pub struct HeatMap {
+    title: String,
+    axis: String,
+    columns: Vec<String>,
+    rows: Vec<(String, Vec<f64>)>,
+}
+
+impl HeatMap {
+    /// A map without rows. `axis` is what the columns are; it stands below their headings.
+    pub fn new<C: Into<String>>(
+        title: impl Into<String>,
+        axis: impl Into<String>,
+        columns: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let columns = columns.into_iter().map(Into::into).collect();
+        Self { title: title.into(), axis: axis.into(), columns, rows: Vec::new() }
+    }
+
+    /// Adds a row below the others. Shares beyond the last column are left out, and those outside
+    /// of 0 to 1 have the shade of the nearer end.
+    pub fn add_row(
+        &mut self,
+        heading: impl Into<String>,
+        shares: impl IntoIterator<Item = f64>,
+    ) -> &mut Self {
+        let shares = shares.into_iter().take(self.columns.len()).collect();
+        self.rows.push((heading.into(), shares));
+        self
+    }
+
+    /// Draws the map. Without cells it has its title and says so.
+    pub fn to_svg(&self) -> Svg {
+        let left = self.rows.iter().map(|(heading, _)| canvas::text_width(heading)).max();
+        let left = left.unwrap_or(0) + 2 * MARGIN;
+        let columns = (CELL.0 * self.columns.len() as i32).max(canvas::text_width(&self.axis));
+        let height = HEADER + CELL.1 * self.rows.len().max(1) as i32 + 2 * LINE + MARGIN;
+        let least = canvas::title_width(&self.title) + 2 * MARGIN;
+        let size = ((left + columns + MARGIN).max(least) as u32, height as u32);
+        canvas::picture(&self.title, size, |area| {
+            match self.rows.iter().any(|(_, shares)| !shares.is_empty()) {
+                false => canvas::write(area, "no values", (MARGIN, HEADER), HPos::Left),
+                true => self.draw(area, left),
+            }
+        })
+    }
+
+    fn draw(&self, area: &Area<'_>, left: i32) -> Drawn {
+        let middle = |column: usize| left + CELL.0 * column as i32 + CELL.0 / 2;
+        for (row, (heading, shares)) in self.rows.iter().enumerate() {
+            let top = HEADER + CELL.1 * row as i32;
+            canvas::write(area, heading, (left - MARGIN / 2, top + CELL.1 / 2), HPos::Right)?;
+            for (column, share) in shares.iter().enumerate() {
+                let x = left + CELL.0 * column as i32;
+                // Not a number has no shade.
+                let fill = canvas::tint(FULL, share.clamp(0.0, 1.0).max(0.0));
+                let corners = [(x, top), (x + CELL.0 - 1, top + CELL.1 - 1)];
+                area.draw(&Rectangle::new(corners, fill.filled()))?;
+                let says = format!("{:.1} %", share * 100.0);
+                canvas::write(area, &says, (middle(column), top + CELL.1 / 2), HPos::Center)?;
+            }
+        }
+        let bottom = HEADER + CELL.1 * self.rows.len() as i32 + LINE / 2;
+        for (column, heading) in self.columns.iter().enumerate() {
+            canvas::write(area, heading, (middle(column), bottom), HPos::Center)?;
+        }
+        let centre = left + CELL.0 * self.columns.len() as i32 / 2;
+        canvas::write(area, &self.axis, (centre.max(left), bottom + LINE), HPos::Center)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_share_is_a_cell_that_says_it() {
+        let mut map = HeatMap::new("busy", "channel", ["0", "1"]);
+        assert!(map.to_svg().as_str().contains("no values"));
+        map.add_row("a & b", [0.5, 1.0]).add_row("c", [0.0, 0.25, 0.75]);
+        let svg = map.to_svg();
+        for text in ["50.0 %", "100.0 %", "0.0 %", "25.0 %", "a &amp; b", "channel"] {
+            assert!(svg.as_str().contains(text), "{text} is not in {svg}");
+        }
+        assert!(!svg.as_str().contains("75.0 %"), "there is no third column");
+        // The background, and four cells.
+        assert_eq!(svg.as_str().matches("<rect").count(), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_can_be_drawn(values in prop::collection::vec(any::<f64>(), 0..6)) {
+            let mut map = HeatMap::new("any", "x", ["a", "b", "c"]);
+            map.add_row("one", values.clone()).add_row("two", values);
+            prop_assert!(map.to_svg().as_str().trim_end().ends_with("</svg>"));
+        }
+    }
+}
