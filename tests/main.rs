@@ -14,6 +14,9 @@ mod db;
 mod disks;
 mod drives;
 mod errors;
+#[cfg(unix)]
+mod examples;
+mod failures;
 mod firmware;
 mod former;
 mod grade;

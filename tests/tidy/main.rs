@@ -3,6 +3,7 @@
 
 mod direction;
 mod length;
+mod links;
 mod modules;
 mod shape;
 mod source;

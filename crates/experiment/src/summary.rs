@@ -113,10 +113,16 @@ fn latencies(report: &Report) -> Table {
     table
 }
 
+/// A number of requests a second; one below ten is no whole number.
+fn per_second(rate: f64) -> String {
+    let decimals = if rate < 9.95 { 2 } else { 0 };
+    format!("{rate:.decimals$}")
+}
+
 /// The cells for requests, IOPS and MB/s.
 fn rates(op: &OpMetrics) -> [String; 3] {
     let bandwidth = format!("{:.1}", op.bandwidth_bytes_per_s / 1e6);
-    [op.requests.to_string(), format!("{:.0}", op.iops), bandwidth]
+    [op.requests.to_string(), per_second(op.iops), bandwidth]
 }
 
 /// What each tenant has of the drive, and what sharing costs it.

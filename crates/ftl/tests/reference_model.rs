@@ -62,8 +62,10 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
         assert!(activity[3] > 100, "{activity:?}");
         assert!(slc[0] > 1_000 && slc[1] > 100 && slc[2] > 10, "{slc:?}");
-        // None of the first hundred; drives that are hardly written to are drawn now and then.
-        assert!(quiet.len() as u64 <= count / 200, "cases {quiet:?} never collected");
+        // None of the first hundred; drives that are hardly written to are drawn now and then,
+        // three in the first five hundred.
+        assert!(quiet.iter().all(|case| *case >= CASES), "cases {quiet:?} never collected");
+        assert!(quiet.len() as u64 <= count / 100, "cases {quiet:?} never collected");
     }
 }
 

@@ -25,7 +25,8 @@ mod workload;
 
 use crate::context::Context;
 use crate::global::Global;
-use crate::outcome::{EXIT_CODES, Outcome};
+use crate::help;
+use crate::outcome::Outcome;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Designs SSDs by simulation and learning.
@@ -122,17 +123,5 @@ impl Command {
 
 /// The definition of the command line, with what all subcommands have in common.
 pub fn command_line() -> clap::Command {
-    in_common(Cli::command())
-}
-
-/// Adds the exit codes to the help of a command and of its subcommands, and lets a negative number
-/// be the value of an option, so that the answer is what the option allows.
-fn in_common(command: clap::Command) -> clap::Command {
-    let own = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    let negative = |arg: clap::Arg| {
-        let is_option = !arg.is_positional() && arg.get_action().takes_values();
-        if is_option { arg.allow_negative_numbers(true) } else { arg }
-    };
-    let command = command.after_help(format!("{own}{EXIT_CODES}")).mut_args(negative);
-    command.mut_subcommands(in_common)
+    help::complete(Cli::command(), "")
 }

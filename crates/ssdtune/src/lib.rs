@@ -24,6 +24,7 @@ mod device;
 pub mod failure;
 mod failure_document;
 mod global;
+mod help;
 mod interrupt;
 mod memory;
 mod models;

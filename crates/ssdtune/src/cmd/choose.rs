@@ -22,8 +22,6 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("start", |start| start.default_value("steady")))]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["trace", "workload"])))]
-#[command(after_help = "Example:\n  ssdtune choose --trace long.csv intel-750 z-ssd --sample \
-    --start footprint --fit-addresses compact")]
 pub(crate) struct Args {
     /// Drives to rank: presets, TOML files, or MQSim's ssdconfig.xml. Default: all presets that are
     /// calibrated to real drives.

@@ -9,11 +9,6 @@ use std::path::PathBuf;
 
 /// Arguments of `ssdtune report`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  ssdtune simulate --device intel-750 --workload database --json \
-    > a.json\n  ssdtune simulate --device z-ssd --workload database --json > b.json\n  \
-    ssdtune report a.json b.json --output both.html"
-)]
 pub(crate) struct Args {
     /// Documents, each as a command has printed it with --json.
     #[arg(value_name = "FILE.json", required = true)]

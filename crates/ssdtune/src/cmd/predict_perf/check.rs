@@ -17,8 +17,6 @@ use std::path::PathBuf;
 
 /// Arguments of `predict-perf check`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  ssdtune predict-perf check --model z-ssd.model.json --device \
-    z-ssd --trace long.csv --depth 16 --sample")]
 pub(crate) struct Args {
     #[command(flatten)]
     model: ModelArg,

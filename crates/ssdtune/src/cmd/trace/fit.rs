@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
     /// Print how far the model's stream is from the trace, aspect by aspect.
     #[arg(long)]
-    report: bool,
+    distance: bool,
 
     /// Fit nothing, and print how far this model is from the trace: a bundled model, one of its
     /// variants, or a TOML file.
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if context.json() {
         return context.document(&Report { requests: requests.len(), distance, model });
     }
-    match (&args.output, args.report) {
+    match (&args.output, args.distance) {
         (_, true) => context.line(distance),
         (None, false) => context.raw(text.as_bytes()),
         (Some(_), false) => Ok(()),
