@@ -3,6 +3,8 @@
 //! They are tests of the package `ssdtune`, so cargo builds the binary for them once, with the same
 //! features.
 
+#[cfg(unix)]
+mod book;
 mod calibrate;
 mod choose;
 mod command_line;

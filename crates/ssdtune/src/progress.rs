@@ -10,14 +10,18 @@ use std::time::Instant;
 const PARTS: f64 = 1000.0;
 
 /// A bar of `length` steps. It is drawn if it is wanted and standard error is a terminal. `rate` is
-/// the part of its template between the share and the times.
+/// the part of its template between the share and the times; if empty, a message stands below.
 pub(crate) fn bar(length: u64, rate: &str, wanted: bool) -> ProgressBar {
     let target = match wanted && std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr_with_hz(4),
         false => ProgressDrawTarget::hidden(),
     };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    let template = format!("{{bar:30}} {{percent:>3}} %  {rate}  {{elapsed}} gone, {{eta}} left");
+    let template = match rate {
+        // What is said besides takes a line of its own, cut to the width of the terminal.
+        "" => "{bar:30} {percent:>3} %  {elapsed} gone, {eta} left\n{wide_msg}".to_owned(),
+        _ => format!("{{bar:30}} {{percent:>3}} %  {rate}  {{elapsed}} gone, {{eta}} left"),
+    };
     if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }

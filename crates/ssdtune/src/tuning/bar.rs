@@ -34,7 +34,7 @@ impl Bar {
     pub(crate) fn new(budget: f64, context: &Context) -> Self {
         let wanted = context.level() > Level::Quiet;
         Self {
-            bar: bar((budget * PARTS) as u64, "{msg}", wanted),
+            bar: bar((budget * PARTS) as u64, "", wanted),
             start: Instant::now(),
             lines: wanted && !std::io::stderr().is_terminal(),
             told: Mutex::default(),
@@ -55,8 +55,8 @@ impl Bar {
         }
         let before = std::mem::replace(&mut told.reached, progress.reached());
         if self.lines && progress.reached() > before {
-            let left = left.map(|left| format!(", about {left:.0} s left to search"));
-            anstream::eprintln!("{elapsed:7.1} s  {progress}{}", left.unwrap_or_default());
+            let left = left.map_or(String::new(), |left| format!(", {left:.0} left"));
+            anstream::eprintln!("{elapsed:7.1} s{left}  {progress}");
         }
         self.bar.set_message(format!("search: {progress}"));
     }

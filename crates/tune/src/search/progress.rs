@@ -3,7 +3,8 @@
 use crate::grade::Speedup;
 use std::fmt;
 
-/// How far a search has come. Its text says so in words.
+/// How far a search has come. Its text says so in words: evaluations of the target spent and
+/// allowed, and what is best so far. With the time before it, it fits on a line of 80 columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Evaluations of the target spent.
@@ -28,16 +29,15 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { spent, budget, best_grade, best_target, hypervolume } = self;
-        write!(f, "{spent:.1} of {budget} evaluations, ")?;
+        write!(f, "{spent:.1}/{budget} runs, ")?;
         if let Some(volume) = hypervolume {
-            write!(f, "hypervolume {volume:.4}, ")?;
+            return write!(f, "hypervolume {volume:.3}");
         }
         let Speedup { latency, throughput } = best_target;
         match best_grade {
-            Some(grade) => write!(
-                f,
-                "best grade {grade:.4} ({latency:.2}x latency, {throughput:.2}x throughput)"
-            ),
+            Some(grade) => {
+                write!(f, "grade {grade:.2}: {latency:.2}x latency, {throughput:.2}x throughput")
+            }
             None => f.write_str("nothing within the limits yet"),
         }
     }
@@ -69,6 +69,18 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_progress_is_short() {
+        let best_target = Speedup { latency: 18.89, throughput: 3.18 };
+        let told = |best_grade, hypervolume| {
+            Progress { spent: 101.3, budget: 120.0, best_grade, best_target, hypervolume }
+                .to_string()
+        };
+        for text in [told(Some(2.0482), None), told(Some(2.0), Some(5.94)), told(None, None)] {
+            assert!(text.len() <= 60, "{text}");
+        }
+    }
 
     #[test]
     fn the_time_left_is_told_of_what_this_process_measures_and_never_negative() {
