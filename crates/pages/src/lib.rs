@@ -23,6 +23,7 @@
 //!
 //! Cost: some milliseconds for a chart.
 
+mod choice;
 mod grades;
 mod models;
 mod origin;
@@ -111,7 +112,7 @@ impl Kind {
             () if has(&["lines", "tenants"]) && !has(&["workloads"]) => Self::Tenants,
             () if has(&["loads", "paired"]) => Self::Placement,
             () if has(&["entries", "trained_on"]) => Self::Fit,
-            () if has(&["ranking"]) || has(&["drives", "by"]) => Self::Choice,
+            () if has(&["ranked", "by"]) => Self::Choice,
             () => Self::Other,
         }
     }
@@ -122,7 +123,7 @@ fn title(document: &Value) -> String {
         Kind::Simulation => simulation::title(document),
         Kind::Search => search::title(document),
         Kind::Grades => "Drives graded".to_owned(),
-        Kind::Choice => "Drives ranked".to_owned(),
+        Kind::Choice => choice::title(document),
         Kind::Placement => "Placement policies compared".to_owned(),
         Kind::Tenants => tenants::title(document),
         Kind::Fit => models::title(document),
@@ -139,6 +140,7 @@ fn body(page: &mut Page, shown: &Shown) {
         Kind::Placement => placement::body(page, document),
         Kind::Tenants => tenants::body(page, document),
         Kind::Fit => models::body(page, document),
-        Kind::Choice | Kind::Other => other::body(page, document),
+        Kind::Choice => choice::body(page, document),
+        Kind::Other => other::body(page, document),
     }
 }

@@ -1,0 +1,128 @@
+//! Drives ranked for a workload, with intervals.
+
+use crate::read::{self, NOTHING, bandwidth, each, number, said, text, time};
+use serde_json::Value;
+use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
+
+/// A number in words.
+type Words = fn(f64) -> String;
+
+/// The figures of a drive, and how they are told.
+const FIGURES: [(&str, &str, Words); 5] = [
+    ("latency_ns_mean", "mean latency", time),
+    ("latency_ns_p99", "p99", time),
+    ("throughput_bytes_per_s", "throughput", bandwidth),
+    ("write_amplification", "write amplification", read::plain),
+    ("terabytes_written", "TBW", read::count),
+];
+
+pub(crate) fn title(document: &Value) -> String {
+    format!("Drives for {}", text(document, "workload").unwrap_or("a workload"))
+}
+
+pub(crate) fn body(page: &mut Page, document: &Value) {
+    let ranked = each(document, "ranked");
+    if let Some(first) = ranked.first() {
+        page.lead(&headline(document, first, ranked.get(1)));
+    }
+    let windows = said(number(document, "windows"), read::count);
+    let requests = said(number(document, "requests"), read::count);
+    page.paragraph(&format!(
+        "{requests} requests on drives that begin {}; intervals of 95 % over {windows} windows.",
+        text(document, "preparation.start").unwrap_or("?")
+    ));
+    let axis = Axis::new("mean latency").in_unit("us");
+    let mut chart = BarChart::new("Mean latency, and where it lies with 95 %", axis, ["mean"]);
+    let names = FIGURES.iter().map(|(_, name, _)| *name);
+    let mut table =
+        Table::new(["place", "drive"].into_iter().chain(names).chain(["compared with a real one"]));
+    for drive in ranked {
+        let name = text(drive, "drive").unwrap_or("?");
+        let [value, low, high] = ["value", "low", "high"]
+            .map(|end| number(drive, &format!("figures.latency_ns_mean.{end}")).map(|ns| ns / 1e3));
+        let says = match (low, high) {
+            (Some(low), Some(high)) => format!("{low:.1} to {high:.1}"),
+            _ => String::new(),
+        };
+        chart.add(name, [Bar::new(value).labelled(says)]);
+        let figures = FIGURES.iter().map(|(figure, _, words)| interval(drive, figure, *words));
+        let is_real = !read::at(drive, "calibrated").is_null();
+        let place = read::cell(read::at(drive, "place"));
+        let real = if is_real { "yes" } else { "no" };
+        let row = [place, name.to_owned()].into_iter().chain(figures).chain([real.to_owned()]);
+        table.add_row(row);
+    }
+    table.align_right(2..7);
+    page.chart(&chart.to_svg()).table(&table);
+    for drive in ranked {
+        for warning in each(drive, "warnings") {
+            let name = text(drive, "drive").unwrap_or("?");
+            page.note(&format!("{name}: {}.", read::cell(warning).trim_end_matches('.')));
+        }
+    }
+    for failed in each(document, "failed") {
+        page.note(&format!("Not ranked: {}.", read::cell(failed)));
+    }
+}
+
+/// Which drive is first, and whether it is known that it is better than the second.
+fn headline(document: &Value, first: &Value, second: Option<&Value>) -> String {
+    let by = text(document, "by").unwrap_or("mean");
+    let name = |drive: &Value| text(drive, "drive").unwrap_or("?").to_owned();
+    let mean = said(number(first, "figures.latency_ns_mean.value"), time);
+    let figure = match by {
+        "p99" => "latency_ns_p99",
+        "throughput" => "throughput_bytes_per_s",
+        "write-amplification" => "write_amplification",
+        "endurance" => "terabytes_written",
+        _ => "latency_ns_mean",
+    };
+    let than = second.map(|second| {
+        let path = format!("against_first.{figure}.is_decided");
+        let verdict = match read::at(second, &path).as_bool() {
+            Some(true) => "is decided",
+            _ => "is undecided",
+        };
+        format!("; that it is better than {}, the next one, {verdict}", name(second))
+    });
+    format!(
+        "By {by}, {} is first, with a mean latency of {mean}{}.",
+        name(first),
+        than.unwrap_or_default()
+    )
+}
+
+/// A figure with where it lies.
+fn interval(drive: &Value, figure: &str, words: Words) -> String {
+    let of = |end: &str| number(drive, &format!("figures.{figure}.{end}"));
+    match (of("value"), of("low"), of("high")) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{} ({} to {})", words(value), words(low), words(high))
+        }
+        (value, ..) => value.map_or_else(|| NOTHING.to_owned(), words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_decided_is_not_claimed() {
+        let drive = |name: &str, is_decided: bool| {
+            json!({
+                "drive": name,
+                "figures": {"latency_ns_mean": {"value": 1500.0}},
+                "against_first": {"latency_ns_p99": {"is_decided": is_decided}},
+            })
+        };
+        let document = json!({"by": "p99"});
+        for (is_decided, words) in [(true, "the next one, is decided"), (false, "is undecided")] {
+            let told = headline(&document, &drive("a", false), Some(&drive("b", is_decided)));
+            assert!(told.starts_with("By p99, a is first") && told.contains("better than b"));
+            assert!(told.contains(words), "{told}");
+        }
+        assert!(headline(&document, &drive("a", false), None).ends_with("1.50 us."));
+    }
+}
