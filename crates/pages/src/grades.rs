@@ -14,11 +14,12 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
             ["target.latency", "target.throughput"].map(|of| number(best, of));
         page.lead(&format!(
             "{} is the best of {} drives: on the target its latency is {} as good as the \
-             baseline's, its throughput {}.",
+             baseline's, its throughput {}{}.",
             text(best, "drive").unwrap_or("one"),
             drives.len(),
             said(latency, factor),
-            said(throughput, factor)
+            said(throughput, factor),
+            interval(best)
         ));
     }
     page.paragraph(
@@ -51,5 +52,14 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     for drive in drives.iter().filter(|drive| !each(drive, "outside_tested_range").is_empty()) {
         let name = text(drive, "drive").unwrap_or("?");
         page.note(&format!("{name} was not tested for: {}.", outside(drive)));
+    }
+}
+
+/// Where the latency of a drive lies, or that nobody knows.
+fn interval(drive: &Value) -> String {
+    let ends = ["low", "high"].map(|end| number(drive, &format!("intervals.0.latency.{end}")));
+    match ends {
+        [Some(low), Some(high)] => format!(" (latency with 95 %: {low:.2} to {high:.2})"),
+        _ => " (one measurement each, no interval)".to_owned(),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         let over = |line: &Value| said(number(line, "over_shared"), factor);
         page.lead(&format!(
             "The best division is {} ({} of the time that sharing all channels takes); the \
-             network's choices take {}.",
+             network's choices take {}. One run each, so the differences have no interval.",
             text(best, "strategy").unwrap_or("?"),
             over(best),
             over(keeper)
@@ -31,8 +31,14 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         ["reads", "writes"],
     )
     .stacked();
-    let mut table =
-        Table::new(["plan", "strategy", "reads", "writes", "over shared", "least fair slowdown"]);
+    let mut table = Table::new([
+        "plan",
+        "strategy",
+        "reads",
+        "writes",
+        "over shared",
+        "fairness (1: all are slowed alike)",
+    ]);
     for line in lines {
         let name = text(line, "plan").unwrap_or("?");
         let micros = ["read_ns", "write_ns"].map(|of| number(line, of).map(|ns| ns / 1e3));
