@@ -4,8 +4,7 @@
 //! what it prints on standard output. `...` stands for any lines, `[..]` for anything within one.
 //! All commands of a page run one after the other in one directory.
 
-use crate::support::{Scratch, binary, root};
-use std::process::{Command, Stdio};
+use crate::support::{Shell, root};
 
 /// The commands of a page, each with the lines that it shall print.
 fn commands(page: &str) -> Vec<(&str, Vec<&str>)> {
@@ -54,30 +53,12 @@ fn fits(wanted: &[&str], lines: &[&str]) -> bool {
 }
 
 fn runs(page: &str) {
-    let scratch = Scratch::new();
-    let place = scratch.path("");
-    for folder in ["traces", "configs"] {
-        std::os::unix::fs::symlink(root().join(folder), place.join(folder)).unwrap();
-    }
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", binary().parent().unwrap().display());
+    let shell = Shell::new();
     let text = std::fs::read_to_string(root().join("docs").join(page)).unwrap();
     let all = commands(&text);
     assert!(!all.is_empty(), "{page} has no commands");
     for (words, wanted) in all {
-        let done = Command::new("sh")
-            .args(["-ec", words])
-            .current_dir(&place)
-            .env("PATH", &path)
-            .env_remove("SSDTUNE_DB")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let (out, said) = (
-            String::from_utf8_lossy(&done.stdout).into_owned(),
-            String::from_utf8_lossy(&done.stderr).into_owned(),
-        );
-        assert!(done.status.success(), "{page}: {words}: {said}");
+        let out = shell.run(words);
         let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
         let lines =
             &lines[..lines.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1)];

@@ -1,8 +1,7 @@
 //! The examples that helps show: every command has one, and every one runs.
 
-use crate::support::{Scratch, binary, root};
+use crate::support::Shell;
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
 
 const EXAMPLES: &str = include_str!("../crates/ssdtune/examples.txt");
 
@@ -74,28 +73,13 @@ fn options_stand_under_headings() {
 
 #[test]
 fn every_example_runs() {
-    let scratch = Scratch::new();
-    let place = scratch.path("");
-    for folder in ["traces", "configs"] {
-        std::os::unix::fs::symlink(root().join(folder), place.join(folder)).unwrap();
-    }
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", binary().parent().unwrap().display());
+    let shell = Shell::new();
     for line in lines().filter_map(|line| line.strip_prefix("  ")) {
         let (words, _) = line.split_once("   # ").unwrap_or((line, ""));
         if words.starts_with('~') {
             println!("not run: {line}");
-            continue;
+        } else {
+            shell.run(words);
         }
-        let done = Command::new("sh")
-            .args(["-ec", words])
-            .current_dir(&place)
-            .env("PATH", &path)
-            .env_remove("SSDTUNE_DB")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{words}: {said}");
     }
 }

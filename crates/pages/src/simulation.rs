@@ -24,7 +24,9 @@ const CAUSES: [(&str, &str); 5] = [
 ];
 /// Cells that are drawn beside each other; further ones are in the table.
 const DRAWN_MAX: usize = 8;
-/// Columns of a heat map of dies, unless the drive has so many channels.
+/// Dies in a row of their heat map, and half of what a row may have: where a drive has more than
+/// one channel, a row has as many dies as there are channels, up to twice this, so that a column
+/// is a channel.
 const COLUMNS: usize = 8;
 
 /// A cell, and what to call it.

@@ -200,6 +200,9 @@ pub enum Stage<'a> {
     After(&'static str, u64, u64),
 }
 
+/// Is told of each trial.
+type Tell<'a> = &'a mut dyn FnMut(&Trial, &Progress);
+
 impl TuningJob {
     /// Draws the windows that long traces are measured on, on all threads of the current pool.
     ///
@@ -244,10 +247,8 @@ impl TuningJob {
         evaluator: &CachedEvaluator<'_>,
         tell: &mut dyn FnMut(Stage<'_>),
     ) -> Result<Recommendation, TuneError> {
-        let mut trial =
-            |_: &Trial, progress: &Progress| tell(Stage::Trial(progress, evaluator.counts().run));
-        let found = search::run(&self.task, prior, settings, evaluator, &mut trial)?;
-        self.evidence(found, settings, pick, evaluator, tell)
+        let find = |trial: Tell<'_>| search::run(&self.task, prior, settings, evaluator, trial);
+        self.recommend_found(find, settings, pick, evaluator, tell)
     }
 
     /// As [`TuningJob::recommend`], by an algorithm of the caller's.
@@ -262,20 +263,24 @@ impl TuningJob {
         evaluator: &CachedEvaluator<'_>,
         tell: &mut dyn FnMut(Stage<'_>),
     ) -> Result<Recommendation, TuneError> {
-        let mut trial =
-            |_: &Trial, progress: &Progress| tell(Stage::Trial(progress, evaluator.counts().run));
-        let found = search::run_proposed(&self.task, proposer, settings, evaluator, &mut trial)?;
-        self.evidence(found, settings, pick, evaluator, tell)
+        let find = |trial: Tell<'_>| {
+            search::run_proposed(&self.task, proposer, settings, evaluator, trial)
+        };
+        self.recommend_found(find, settings, pick, evaluator, tell)
     }
 
-    fn evidence(
+    /// Finds a drive, and measures the evidence for it.
+    fn recommend_found(
         &self,
-        found: Found,
+        find: impl FnOnce(Tell<'_>) -> Result<Found, TuneError>,
         settings: &Settings,
         pick: Pick,
         evaluator: &CachedEvaluator<'_>,
         tell: &mut dyn FnMut(Stage<'_>),
     ) -> Result<Recommendation, TuneError> {
+        let mut trial =
+            |_: &Trial, progress: &Progress| tell(Stage::Trial(progress, evaluator.counts().run));
+        let found = find(&mut trial)?;
         let options = Options {
             held_out: self.held_out.clone(),
             name: format!("{}-for-{}", self.task.base.name, self.task.target.name),
