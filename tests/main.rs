@@ -8,6 +8,7 @@ mod book;
 mod calibrate;
 mod choose;
 mod command_line;
+mod commands_page;
 mod compare;
 mod config;
 mod damaged;

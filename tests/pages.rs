@@ -112,9 +112,11 @@ fn documents(scratch: &Scratch) -> Vec<PathBuf> {
     let series = scratch.path("series.csv").display().to_string();
     let points = scratch.path("points.jsonl").display().to_string();
     let keeper = root().join("configs/keeper/ssdkeeper.json").display().to_string();
-    let model = "predict-perf sweep --device z-ssd --sample 130 --pages 200 --requests-min 20 \
+    let model = scratch.path("model.json").display().to_string();
+    let samples = root().join("traces/samples/database.csv").display().to_string();
+    let sweep = "predict-perf sweep --device z-ssd --sample 130 --pages 200 --requests-min 20 \
                  --requests-max 40 --rounds 1 --out";
-    ssdtune().args(model.split_whitespace()).arg(&points).assert().success();
+    ssdtune().args(sweep.split_whitespace()).arg(&points).assert().success();
     let commands = [
         format!(
             "simulate --device z-ssd --workload database --requests 3000 --start steady \
@@ -132,7 +134,16 @@ fn documents(scratch: &Scratch) -> Vec<PathBuf> {
         "choose intel-750 z-ssd --workload database --requests 500".to_owned(),
         format!("keeper compare --model {keeper} --workload database websearch --requests 1000"),
         "compare placement --workload wdev_0 --requests 20000 --policy none,haml".to_owned(),
-        format!("predict-perf fit {points} --train 100 --folds 2"),
+        format!("predict-perf fit {points} --train 100 --folds 2 --out {model}"),
+        format!(
+            "predict-perf check --model {model} --device z-ssd --trace {samples} --window 300 \
+             --windows 4 --depth 4"
+        ),
+        "prune --target ycsb --requests 200 --samples 20 --no-pairs --no-db".to_owned(),
+        "whatif --target ycsb --others database --requests 300 --budget 6 --no-db --latency 1.1x"
+            .to_owned(),
+        "ablate --target ycsb --others database --requests 300 --budget 4 --no-db --alpha 0.2,0.8"
+            .to_owned(),
         "trace info tests/fixtures/pages.csv".to_owned(),
     ];
     let trace = root().join("tests/fixtures/pages.csv").display().to_string();
@@ -146,6 +157,22 @@ fn documents(scratch: &Scratch) -> Vec<PathBuf> {
     commands.iter().enumerate().map(run).collect()
 }
 
+/// The page of `calibrate`, which no document can make.
+fn page_of_calibrate(scratch: &Scratch) -> String {
+    let [points, drive, page] =
+        ["points.csv", "drive.toml", "calibrate.html"].map(|name| scratch.path(name));
+    let row = |depth, iops, ns| format!("randread,4k,{depth},{iops},{ns}\n");
+    let rows = [(1, 10_000, 99), (2, 19_000, 104), (4, 36_000, 110), (8, 60_000, 132)];
+    let rows: String = rows.map(|(depth, iops, ns)| row(depth, iops, ns)).concat();
+    std::fs::write(&points, format!("op,bs,iodepth,iops,lat_mean_us\n{rows}")).unwrap();
+    let words = "calibrate --base intel-750 --set mapping.ideal=true --set cache.mode=off \
+                 --own-structure --no-profiles --requests 400";
+    let mut command = ssdtune();
+    command.args(words.split_whitespace()).arg(&points).arg("--out").arg(&drive);
+    command.arg("--report").arg(&page).assert().success();
+    std::fs::read_to_string(page).unwrap()
+}
+
 #[test]
 fn every_page_is_sound_in_light_in_the_dark_and_on_a_phone() {
     let Some(browser) = browser() else {
@@ -157,9 +184,11 @@ fn every_page_is_sound_in_light_in_the_dark_and_on_a_phone() {
     let all = scratch.path("all.html");
     ssdtune().arg("report").args(&documents).arg("-o").arg(&all).assert().success();
     let page = std::fs::read_to_string(&all).unwrap();
-    assert!(page.matches("<svg").count() >= 15, "{}", page.len());
-    for (width, is_dark) in [(1200, false), (1200, true), (375, false)] {
-        assert_eq!(faults(&browser, &page, width, is_dark), "");
+    assert!(page.matches("<svg").count() >= 19, "{}", page.len());
+    for page in [page, page_of_calibrate(&scratch)] {
+        for (width, is_dark) in [(1200, false), (1200, true), (375, false)] {
+            assert_eq!(faults(&browser, &page, width, is_dark), "");
+        }
     }
 }
 

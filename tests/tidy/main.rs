@@ -5,6 +5,7 @@ mod direction;
 mod length;
 mod links;
 mod modules;
+mod release;
 mod shape;
 mod source;
 

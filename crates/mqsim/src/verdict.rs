@@ -32,6 +32,9 @@ pub struct Verdict {
     pub memory: Option<Memory>,
     #[serde(skip)]
     geometry: Option<Geometry>,
+    /// Parameters that are stated and without effect. `advice` has the reasons.
+    #[serde(skip)]
+    inert: Vec<&'static str>,
 }
 
 impl Verdict {
@@ -64,7 +67,9 @@ impl Verdict {
         };
         let config = loaded.config;
         let mut advice = config.advice();
-        advice.extend(config.inert(loaded.stated.iter().copied()));
+        let inert = config.inert(loaded.stated.iter().copied());
+        let named = inert.iter().map(|one| one.key).collect();
+        advice.extend(inert);
         let violations = constraints.map(|limits| limits.violations(&config)).unwrap_or_default();
         Ok(Self {
             violations: violations.iter().map(ToString::to_string).collect(),
@@ -73,6 +78,7 @@ impl Verdict {
             ledger: Some(Ledger::of(&config)),
             memory: Some(Memory::of(&config)),
             geometry: Some(config.flash_geometry()),
+            inert: named,
             ..sound()
         })
     }
@@ -95,8 +101,15 @@ impl Verdict {
         for violation in &self.violations {
             text.line(format_args!("  breaks a constraint: {violation}"));
         }
-        for advice in &self.advice {
+        let plain = |advice: &&Advice| !self.inert.contains(&advice.key);
+        for advice in self.advice.iter().filter(plain) {
             text.line(format_args!("  {}: {}", advice.key, advice.message));
+        }
+        if !self.inert.is_empty() {
+            let count = self.inert.len();
+            let noun = if count == 1 { "parameter has" } else { "parameters have" };
+            let names = self.inert.join(", ");
+            text.line(format_args!("  {count} {noun} no effect (--json says why): {names}"));
         }
         for note in &self.notes {
             text.line(format_args!("  note: {note}"));

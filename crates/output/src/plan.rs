@@ -22,6 +22,7 @@ pub struct OutputPlan {
     /// Directories that are read as a whole.
     folders: Vec<(PathBuf, String)>,
     outputs: HashMap<Key, String>,
+    written: Vec<PathBuf>,
     /// Directories in which a file could be made.
     writable: HashSet<PathBuf>,
 }
@@ -145,6 +146,12 @@ impl OutputPlan {
         &self.read
     }
 
+    /// The files of the plan to be written that are there now, in the order in which they were
+    /// entered.
+    pub fn files_written(&self) -> Vec<&Path> {
+        self.written.iter().map(PathBuf::as_path).filter(|path| path.is_file()).collect()
+    }
+
     /// Enters a file or a directory that `flag` reads. What is not there is left to whoever opens
     /// it; devices and pipes lose nothing.
     ///
@@ -260,6 +267,7 @@ impl OutputPlan {
         let absolute = std::path::absolute(folder).map_err(unwritable(flag, folder))?;
         names.into_iter().try_for_each(|name| {
             let key = Key::Place(absolute.clone(), name.as_ref().into());
+            self.written.push(folder.join(&name));
             self.enter(flag, &folder.join(&name), key)
         })
     }
@@ -284,6 +292,7 @@ impl OutputPlan {
             }
         };
         self.enter(flag, path, key)?;
+        self.written.push(path.to_path_buf());
         if place.existing.is_some() && !replace {
             return Err(Conflict::Exists { output: flag.to_owned(), path: path.to_path_buf() });
         }

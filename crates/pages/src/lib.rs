@@ -15,10 +15,10 @@
 //!
 //! let grades = json!([{"drive": "z-ssd", "grade": 1.2, "target": {"latency": 3.0}}]);
 //! let mut page = page_of(&[Shown::new("grades.json", grades)]);
-//! Origin { program: "ssdtune 0.1.0", command: "ssdtune grade z-ssd", seed: None, inputs: &[] }
+//! Origin { program: "ssdtune 0.2.0", command: "ssdtune grade z-ssd", seed: None, inputs: &[] }
 //!     .add_to(&mut page);
 //! let html = page.to_html();
-//! assert!(html.contains("z-ssd is the best of 1 drives") && html.contains("0.1.0"));
+//! assert!(html.contains("z-ssd is the best of 1 drives") && html.contains("0.2.0"));
 //! ```
 //!
 //! Cost: some milliseconds for a chart.
@@ -29,10 +29,13 @@ mod models;
 mod origin;
 mod other;
 mod placement;
+mod pruning;
 mod read;
 mod search;
 mod simulation;
 mod tenants;
+mod whatif;
+mod windows;
 
 pub use origin::Origin;
 
@@ -98,6 +101,10 @@ enum Kind {
     Placement,
     Tenants,
     Fit,
+    Windows,
+    Pruning,
+    WhatIf,
+    Ablation,
     Other,
 }
 
@@ -113,6 +120,10 @@ impl Kind {
             () if has(&["loads", "paired"]) => Self::Placement,
             () if has(&["entries", "trained_on"]) => Self::Fit,
             () if has(&["ranked", "by"]) => Self::Choice,
+            () if has(&["stronger", "outside_training"]) => Self::Windows,
+            () if has(&["coarse", "fine"]) => Self::Pruning,
+            () if has(&["goal", "taken_back"]) => Self::WhatIf,
+            () if has(&["value", "others_mean"]) => Self::Ablation,
             () => Self::Other,
         }
     }
@@ -127,6 +138,10 @@ fn title(document: &Value) -> String {
         Kind::Placement => "Placement policies compared".to_owned(),
         Kind::Tenants => tenants::title(document),
         Kind::Fit => models::title(document),
+        Kind::Windows => "A model beside the simulator".to_owned(),
+        Kind::Pruning => pruning::title(document),
+        Kind::WhatIf => whatif::title(document),
+        Kind::Ablation => "A weight of the grade, tried".to_owned(),
         Kind::Other => "A result of ssdtune".to_owned(),
     }
 }
@@ -141,6 +156,10 @@ fn body(page: &mut Page, shown: &Shown) {
         Kind::Tenants => tenants::body(page, document),
         Kind::Fit => models::body(page, document),
         Kind::Choice => choice::body(page, document),
+        Kind::Windows => windows::body(page, document),
+        Kind::Pruning => pruning::body(page, document),
+        Kind::WhatIf => whatif::body(page, document),
+        Kind::Ablation => whatif::ablation(page, document),
         Kind::Other => other::body(page, document),
     }
 }

@@ -92,7 +92,7 @@ fn rows(speedups: &Value) -> impl Iterator<Item = &Value> {
     std::iter::once(target).chain(each(speedups, "others"))
 }
 
-fn bars(speedups: &Value) -> Svg {
+pub(crate) fn bars(speedups: &Value) -> Svg {
     let axis = Axis::new("latency of the baseline over that of the recommended drive");
     let mut chart = BarChart::new("Speedup in latency", axis, ["latency"]);
     for row in rows(speedups) {
@@ -105,7 +105,7 @@ fn bars(speedups: &Value) -> Svg {
     chart.from_base(1.0).to_svg()
 }
 
-fn table(speedups: &Value) -> Table {
+pub(crate) fn table(speedups: &Value) -> Table {
     let mut table = Table::new([
         "workload",
         "latency",
@@ -147,7 +147,7 @@ fn table(speedups: &Value) -> Table {
     table
 }
 
-fn parameters(document: &Value) -> Table {
+pub(crate) fn parameters(document: &Value) -> Table {
     let mut table = Table::new(["parameter", "baseline", "recommended"]);
     for one in each(document, "parameters") {
         let value = |field: &str| {

@@ -3,7 +3,7 @@
 //! Each bar says its value at its end. Values that are not finite are left out, and values beyond
 //! 10^15 are drawn as 10^15.
 
-use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Svg, colour};
+use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -72,8 +72,8 @@ impl BarChart {
         Self { title: title.into(), axis, series, groups, stacked, base }
     }
 
-    /// Puts the bars of a group end to end, as parts of a whole. They do not say their values, and
-    /// a negative part has no length.
+    /// Puts the bars of a group end to end, as parts of a whole. They say their values only when
+    /// the mouse rests on them, and a negative part has no length.
     #[must_use]
     pub fn stacked(self) -> Self {
         Self { stacked: true, ..self }
@@ -108,11 +108,12 @@ impl BarChart {
             (left + LENGTH + widest + legend + MARGIN) as u32,
             (HEADER + rows.max(lines) + GAP + AXIS + MARGIN) as u32,
         );
-        canvas::picture(&self.title, size, |area| {
+        let mut sayings = Vec::new();
+        let svg = canvas::picture(&self.title, size, |area| {
             let Some(range) = self.range() else {
                 return canvas::write(area, "no values", (left, HEADER), HPos::Left);
             };
-            self.draw(area, range, left, widest + legend)?;
+            self.draw(area, range, (left, widest + legend), &mut sayings)?;
             for (number, name) in self.legend().enumerate() {
                 let (x, y) = (left + LENGTH + widest, HEADER + LINE / 2 + LINE * number as i32);
                 let box_of = [(x, y - 5), (x + 10, y + 5)];
@@ -120,7 +121,8 @@ impl BarChart {
                 canvas::write(area, name, (x + 2 * MARGIN, y), HPos::Left)?;
             }
             Ok(())
-        })
+        });
+        svg.saying(&sayings)
     }
 
     fn legend(&self) -> impl Iterator<Item = &String> {
@@ -149,7 +151,13 @@ impl BarChart {
         }
     }
 
-    fn draw(&self, area: &Area<'_>, range: (f64, f64), left: i32, right: i32) -> Drawn {
+    fn draw(
+        &self,
+        area: &Area<'_>,
+        range: (f64, f64),
+        (left, right): (i32, i32),
+        sayings: &mut Vec<Saying>,
+    ) -> Drawn {
         let plot = area.margin(HEADER, MARGIN, left, right + MARGIN);
         let height = plot.dim_in_pixel().1 as i32 - AXIS;
         let mut chart = ChartBuilder::on(&plot)
@@ -166,7 +174,7 @@ impl BarChart {
             let middle = y + self.height(bars) / 2;
             canvas::write(area, name, (left - MARGIN / 2, middle), HPos::Right)?;
             match self.stacked {
-                true => draw_stack(area, bars, y, &place)?,
+                true => self.draw_stack(area, bars, y, &place, sayings)?,
                 false => self.draw_group(area, bars, y, &place)?,
             }
             y += self.height(bars) + GAP;
@@ -194,17 +202,31 @@ impl BarChart {
         }
         Ok(())
     }
-}
 
-fn draw_stack(area: &Area<'_>, bars: &[Bar], y: i32, place: &dyn Fn(f64) -> i32) -> Drawn {
-    let mut from = 0.0;
-    for (number, bar) in bars.iter().enumerate() {
-        let to = from + bar.part();
-        let corners = [(place(from), y), (place(to), y + PITCH - 2)];
-        area.draw(&Rectangle::new(corners, colour(number).filled()))?;
-        from = to;
+    fn draw_stack(
+        &self,
+        area: &Area<'_>,
+        bars: &[Bar],
+        y: i32,
+        place: &dyn Fn(f64) -> i32,
+        sayings: &mut Vec<Saying>,
+    ) -> Drawn {
+        let mut from = 0.0;
+        for (number, bar) in bars.iter().enumerate() {
+            let to = from + bar.part();
+            let (left, right) = (place(from), place(to));
+            let corners = [(left, y), (right, y + PITCH - 2)];
+            area.draw(&Rectangle::new(corners, colour(number).filled()))?;
+            let name = self.series.get(number).map(|name| format!("{name}: ")).unwrap_or_default();
+            sayings.push(Saying {
+                corner: (left, y),
+                size: (right - left, PITCH - 2),
+                text: format!("{name}{}", self.axis.say(bar.part())),
+            });
+            from = to;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -260,6 +282,7 @@ mod tests {
         chart.add("whole", [0.5, 0.25, 0.25]);
         let bars = rectangles(&chart.to_svg());
         assert!(bars.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0), "{bars:?}");
+        assert!(chart.to_svg().as_str().contains("<title>b: share 0.25</title>"));
         assert!((bars[0].1 - 2 * bars[1].1).abs() <= 2, "{bars:?}");
     }
 

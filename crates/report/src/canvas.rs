@@ -21,6 +21,15 @@ impl Svg {
         &self.text
     }
 
+    /// The picture with places that say something when the mouse rests on them.
+    pub(crate) fn saying(mut self, places: &[Saying]) -> Self {
+        if let Some(end) = self.text.rfind("</svg>").filter(|_| !places.is_empty()) {
+            let places: String = places.iter().map(Saying::to_string).collect();
+            self.text.insert_str(end, &format!("<g fill=\"transparent\">{places}</g>\n"));
+        }
+        self
+    }
+
     /// The picture as a part of an HTML page, where SVG needs no name space and those who do not
     /// see it are told its title.
     pub(crate) fn inline(&self) -> String {
@@ -32,6 +41,23 @@ impl Svg {
 impl fmt::Display for Svg {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.text)
+    }
+}
+
+/// A place of a picture, in pixels, and what it says when the mouse rests on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Saying {
+    pub(crate) corner: (i32, i32),
+    pub(crate) size: (i32, i32),
+    pub(crate) text: String,
+}
+
+impl fmt::Display for Saying {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { corner: (x, y), size: (width, height), text } = self;
+        let text = escape(text);
+        write!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\">")?;
+        write!(out, "<title>{text}</title></rect>")
     }
 }
 
@@ -52,6 +78,12 @@ impl Axis {
     #[must_use]
     pub fn in_unit(self, unit: impl Into<String>) -> Self {
         Self { unit: Some(unit.into()), ..self }
+    }
+
+    /// A value of the axis, with its name and unit.
+    pub(crate) fn say(&self, value: f64) -> String {
+        let unit = self.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        format!("{} {}{unit}", self.name, number(value, 6))
     }
 
     /// What stands at the axis.

@@ -2,7 +2,7 @@
 //!
 //! Points that are not finite are left out, and values beyond 10^15 are drawn as 10^15.
 
-use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Svg, colour};
+use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
 use plotters::element::{Circle, Cross, DashedPathElement, PathElement};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -13,6 +13,9 @@ const SIZE: (i32, i32) = (680, 420);
 const DOT: i32 = 3;
 /// Half the width of a cross, in pixels.
 const CROSS: i32 = 6;
+/// Points of a series that say their values when the mouse rests on them, at most; of more, some at
+/// equal distances do.
+const SAYING_MAX: usize = 200;
 /// Room for the numbers at an axis, in pixels.
 const NUMBERS: (u32, u32) = (44, 76);
 
@@ -114,13 +117,15 @@ impl Chart {
         let legend = canvas::legend_width(self.names().map(|(_, name)| name));
         let lines = self.names().count() as i32 * LINE + HEADER + MARGIN;
         let size = ((SIZE.0 + legend) as u32, SIZE.1.max(lines) as u32);
-        canvas::picture(&self.title, size, |area| {
+        let mut sayings = Vec::new();
+        let svg = canvas::picture(&self.title, size, |area| {
             let middle = (SIZE.0 / 2, SIZE.1 / 2);
             match self.ranges() {
                 None => canvas::write(area, "no points", middle, HPos::Center),
-                Some(ranges) => self.draw(area, ranges, legend),
+                Some(ranges) => self.draw(area, ranges, legend, &mut sayings),
             }
-        })
+        });
+        svg.saying(&sayings)
     }
 
     fn names(&self) -> impl Iterator<Item = (&Series, &str)> {
@@ -139,7 +144,13 @@ impl Chart {
         Some([room(x), room(y)])
     }
 
-    fn draw(&self, area: &Area<'_>, [x, y]: [(f64, f64); 2], legend: i32) -> Drawn {
+    fn draw(
+        &self,
+        area: &Area<'_>,
+        [x, y]: [(f64, f64); 2],
+        legend: i32,
+        sayings: &mut Vec<Saying>,
+    ) -> Drawn {
         let plot = area.margin(HEADER, MARGIN, MARGIN, MARGIN + legend);
         let mut chart = ChartBuilder::on(&plot)
             .x_label_area_size(NUMBERS.0)
@@ -156,6 +167,9 @@ impl Chart {
             let points: Vec<(i32, i32)> =
                 series.points.iter().map(|point| chart.backend_coord(point)).collect();
             series.draw(area, &points)?;
+            let step = points.len().div_ceil(SAYING_MAX).max(1);
+            let some = points.iter().zip(&series.points).step_by(step);
+            sayings.extend(some.map(|(at, point)| self.saying(series, *at, *point)));
         }
         let left = area.dim_in_pixel().0 as i32 - legend;
         for (row, (series, name)) in self.names().enumerate() {
@@ -164,6 +178,16 @@ impl Chart {
             canvas::write(area, name, (left + 2 * MARGIN, y), HPos::Left)?;
         }
         Ok(())
+    }
+
+    /// What a point says.
+    fn saying(&self, series: &Series, at: (i32, i32), point: (f64, f64)) -> Saying {
+        let name = series.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        Saying {
+            corner: (at.0 - CROSS, at.1 - CROSS),
+            size: (2 * CROSS, 2 * CROSS),
+            text: format!("{name}{}, {}", self.x.say(point.0), self.y.say(point.1)),
+        }
     }
 }
 
@@ -223,6 +247,17 @@ mod tests {
         for text in ["a &amp; b", "load (1/s)", "latency (us)", "first", "second"] {
             assert!(svg.as_str().contains(text), "{text} is not in {svg}");
         }
+    }
+
+    #[test]
+    fn points_say_their_values_where_the_mouse_rests() {
+        let mut chart = chart();
+        chart.add(Series::dots([(1.0, 2.5)]).named("a < b"));
+        let svg = chart.to_svg();
+        let says = "<title>a &lt; b: load 1 1/s, latency 2.5 us</title>";
+        assert!(svg.as_str().contains(says), "{svg}");
+        chart.add(Series::line((0..1000).map(|x| (f64::from(x), 0.0))));
+        assert_eq!(chart.to_svg().as_str().matches("<title>").count(), 1 + 200);
     }
 
     #[test]

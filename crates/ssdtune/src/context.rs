@@ -130,6 +130,20 @@ impl Context {
         self.plan.borrow_mut().writes_into(flag, directory, names).map_err(outputs::failure)
     }
 
+    /// Says which files were written.
+    pub(crate) fn say_written(&self) {
+        let plan = self.plan.borrow();
+        match &*plan.files_written() {
+            [first, _, _, _, _, rest @ ..] if !rest.is_empty() => {
+                let more = rest.len() + 4;
+                self.note(format_args!("wrote {} and {more} files beside it", first.display()));
+            }
+            files => {
+                files.iter().for_each(|one| self.note(format_args!("wrote {}", one.display())))
+            }
+        }
+    }
+
     /// Whether results are printed as JSON.
     pub(crate) const fn json(&self) -> bool {
         self.json

@@ -69,7 +69,7 @@ fn run_words(words: &[OsString]) -> u8 {
     let context = context::Context::new(&cli.global);
     let outcome = outputs::plan(&command, &matches, cli.global.force).and_then(|plan| {
         context.enter(plan);
-        cli.command.run(&context).and_then(|()| context.no_report())
+        cli.command.run(&context).and_then(|()| context.no_report()).map(|()| context.say_written())
     });
     let told = outcome.as_ref().map_or_else(|failure| context.tell(failure), |()| Ok(()));
     let flushed = told.and(context.flush());

@@ -1,4 +1,5 @@
-//! How long the training of networks in SSDKeeper's shape takes, and how well they classify.
+//! How long the training of networks takes: in SSDKeeper's shape, with how well they classify, and
+//! in that of the firmware's time.
 //!
 //! ```text
 //! cargo bench -p ssdtune-train --features torch
@@ -21,6 +22,7 @@ fn main() {
     let is_test = std::env::args().any(|word| word == "--test");
     let (runs, epochs) = if is_test { (1, 2) } else { (3, 200) };
     let mut draw = Uniform::seeded(28);
+    firmware_time(&mut draw, if is_test { 1 } else { 5 });
     let centres = draw.matrix(42, 9);
     let mut sample = |rows: usize| {
         let labels: Vec<usize> = (0..rows).map(|row| row % 42).collect();
@@ -59,5 +61,23 @@ fn main() {
             training.curves.train_loss[epochs - 1],
             accuracy(&truth, &found).unwrap()
         );
+    }
+}
+
+/// Networks of Table 2 of the learned firmware time: 1,500 groups with 12 events each.
+fn firmware_time(draw: &mut Uniform, epochs: usize) {
+    let x = draw.matrix(1500, 12);
+    let y = Array2::from_shape_fn((1500, 1), |(row, _)| x.row(row).sum().exp());
+    for (layers, neurons) in [(6, 128), (5, 512)] {
+        let params = MlpParams::new(vec![neurons; layers])
+            .activation(Activation::Logistic)
+            .optimiser(Optimiser::Adam { learning_rate: 0.001 })
+            .epochs(epochs)
+            .batch(32);
+        let job = params.job(x.view(), Targets::Values(y.view())).unwrap();
+        let start = Instant::now();
+        black_box(train(&job).unwrap());
+        let step = start.elapsed().as_secs_f64() / (epochs * x.nrows().div_ceil(32)) as f64;
+        println!("mlp/train_{layers}x{neurons} Adam, batch of 32: {:.2} ms a step", 1e3 * step);
     }
 }

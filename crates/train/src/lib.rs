@@ -1,12 +1,13 @@
-//! Training of multilayer perceptrons on libtorch, in double precision, on one thread.
+//! Training of multilayer perceptrons on libtorch, in single precision, on one thread.
 //!
 //! This is the inside of the program `ssdtune-train`, which [`MlpParams::fit`] of
 //! [`ssdtune_learn`] starts when a network is to be trained. So no other program links libtorch,
 //! which takes 500 MB of disk and a quarter of a second to load. A program that trains all the time
 //! may call [`train`] itself.
 //!
-//! Cost: one thread; 0.2 ms for a mini-batch of 64 rows in SSDKeeper's shape, 9-64-42. 200 epochs
-//! of 3,500 rows take 1.9 s in the profile of the tests (`benches/training.rs`).
+//! Cost: one thread; 0.2 ms for a mini-batch of 64 rows in SSDKeeper's shape, 9-64-42, and 0.9 ms
+//! for one of 32 rows through six layers of 128 (`benches/training.rs`). Double precision takes
+//! twice as long there and learns nothing better; scales and the finished network are doubles.
 //!
 //! It is not for other networks than those of [`ssdtune_learn::mlp`], and not for GPUs.
 //!
@@ -44,8 +45,11 @@ struct TensorRows {
 
 /// The network while it is trained.
 struct Network {
-    /// Weights and biases of each layer.
-    layers: Vec<(Tensor, Tensor)>,
+    /// Weights and biases of all layers, one after the other. One tensor, because the optimiser
+    /// pays for every tensor it steps, which costs networks of many layers more than their sums.
+    all: Tensor,
+    /// Inputs and outputs of each layer.
+    shapes: Vec<[i64; 2]>,
     activation: Activation,
     output: Output,
 }
@@ -174,26 +178,33 @@ impl TensorRows {
 impl Network {
     /// The network with the job's initial weights.
     fn new(job: &TrainingJob, store: &nn::VarStore) -> Self {
-        let root = store.root();
-        let layer = |(number, layer): (usize, InitialLayer)| {
-            let (inputs, outputs) = (layer.inputs as i64, layer.outputs as i64);
-            let weights = Tensor::from_slice(&layer.weights).reshape([outputs, inputs]);
-            let bias = Tensor::zeros([outputs], (Kind::Double, Device::Cpu));
-            (
-                root.add(&format!("weights{number}"), weights, true),
-                root.add(&format!("bias{number}"), bias, true),
-            )
-        };
-        let layers = job.initial_weights().into_iter().enumerate().map(layer).collect();
-        Self { layers, activation: job.params().activation(), output: job.outputs().1 }
+        let initial = job.initial_weights();
+        let shape = |layer: &InitialLayer| [layer.inputs as i64, layer.outputs as i64];
+        let shapes = initial.iter().map(shape).collect();
+        let biased = initial.into_iter().flat_map(|InitialLayer { weights, outputs, .. }| {
+            weights.into_iter().chain(std::iter::repeat_n(0.0, outputs))
+        });
+        let all = single(biased);
+        let all = store.root().add("all", all, true);
+        Self { all, shapes, activation: job.params().activation(), output: job.outputs().1 }
+    }
+
+    /// Weights and bias of each layer, as views.
+    fn layers(&self) -> impl ExactSizeIterator<Item = (Tensor, Tensor)> {
+        let sizes: Vec<i64> = self.shapes.iter().flat_map(|[i, o]| [i * o, *o]).collect();
+        let mut parts = self.all.split_with_sizes(sizes, 0).into_iter();
+        self.shapes.iter().map(move |[inputs, outputs]| {
+            let mut next = || parts.next().expect("two parts a layer");
+            (next().view([*outputs, *inputs]), next())
+        })
     }
 
     /// The sums of the last layer, before any softmax.
     fn forward(&self, inputs: &Tensor) -> Tensor {
         let mut now = inputs.shallow_clone();
-        for (number, (weights, bias)) in self.layers.iter().enumerate() {
-            now = now.linear(weights, Some(bias));
-            if number + 1 < self.layers.len() {
+        for (number, (weights, bias)) in self.layers().enumerate() {
+            now = now.linear(&weights, Some(&bias));
+            if number + 1 < self.shapes.len() {
                 now = match self.activation {
                     Activation::Logistic => now.sigmoid(),
                     Activation::Relu => now.relu(),
@@ -227,7 +238,7 @@ impl Network {
 
     /// The network after an epoch, as plain weights for data that are not standardised.
     fn export(&self, scales: &Scales, epoch: usize) -> Result<MlpModel, MlpError> {
-        let mut layers: Vec<Layer> = self.layers.iter().map(|(w, b)| plain(w, b)).collect();
+        let mut layers: Vec<Layer> = self.layers().map(|(w, b)| plain(&w, &b)).collect();
         fold_inputs(&mut layers[0], &scales.inputs);
         if let (Some(scaler), Some(last)) = (&scales.targets, layers.last_mut()) {
             fold_targets(last, scaler);
@@ -240,7 +251,7 @@ impl Network {
 /// One layer as plain numbers.
 fn plain(weights: &Tensor, bias: &Tensor) -> Layer {
     let numbers = |tensor: &Tensor| -> Vec<f64> {
-        let flat = tensor.detach().contiguous().view([-1]);
+        let flat = tensor.detach().to_kind(Kind::Double).contiguous().view([-1]);
         Vec::try_from(&flat).expect("a contiguous tensor of doubles")
     };
     let inputs = weights.size()[1] as usize;
@@ -296,9 +307,13 @@ fn standardised(x: ArrayView2<'_, f64>) -> (Tensor, Scaler) {
         .fit(x)
         .expect("checked: finite cells, constant columns allowed");
     let scaled = scaler.transform(x).expect("the data it was fitted to");
-    let cells: Vec<f64> = scaled.iter().copied().collect();
     let shape = [x.nrows() as i64, x.ncols() as i64];
-    (Tensor::from_slice(&cells).reshape(shape), scaler)
+    (single(scaled.iter().copied()).reshape(shape), scaler)
+}
+
+/// The numbers in single precision.
+fn single(numbers: impl Iterator<Item = f64>) -> Tensor {
+    Tensor::from_slice(&numbers.map(|number| number as f32).collect::<Vec<f32>>())
 }
 
 /// libtorch's optimiser for these parameters.
@@ -346,9 +361,11 @@ mod tests {
             let params = MlpParams::new(shape).activation(activation).seed(seed);
             let job = params.job(x.view(), targets).unwrap();
             let (rows, scales) = prepare(x.view(), targets);
-            let network = Network::new(&job, &nn::VarStore::new(Device::Cpu));
+            let mut network = Network::new(&job, &nn::VarStore::new(Device::Cpu));
+            // In double precision, so that only a wrong formula makes a difference.
+            network.all = network.all.to_kind(Kind::Double);
             let ours = network.export(&scales, 0).unwrap().predict(x.view()).unwrap();
-            let out = network.forward(&rows.inputs);
+            let out = network.forward(&rows.inputs.to_kind(Kind::Double));
             let theirs: Vec<f64> = match job.outputs().1 {
                 Output::Softmax => out.softmax(-1, Kind::Double),
                 Output::Linear => {

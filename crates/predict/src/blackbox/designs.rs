@@ -21,12 +21,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Changes with anything that changes what is drawn, and which of it is measured.
-const VERSION: &str = "designs 1";
+const VERSION: &str = "designs 2";
 
 /// The least unit of a size or place, in bytes.
 const SECTOR: u64 = 512;
 /// Working sets are multiples of this.
 const MEBIBYTE: u64 = 1 << 20;
+/// Designs begin below this. Beyond the end of a drive they are folded back.
+const BEGIN_MAX: u64 = 1 << 38;
 
 /// A design at a depth: what is measured. As a word it is `d17-q16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,7 +145,8 @@ impl Draw {
     fn model(&mut self) -> Model {
         // Three in four designs begin and end at pages of 4 KiB.
         let grain = if self.chance(0.25) { SECTOR } else { 8 * SECTOR };
-        let mut accesses = self.accesses(grain);
+        let begin = self.begin();
+        let mut accesses = self.accesses(grain, begin);
         let kind = self.uniform(0.0, 1.0);
         let writes = match kind {
             ..0.2 => 0.0,
@@ -160,7 +163,7 @@ impl Draw {
             let first = phase(high, &accesses, lengths[0]);
             // Phases of one kind of request only differ if their accesses do.
             if !is_mixed || self.chance(0.3) {
-                accesses = self.accesses(grain);
+                accesses = self.accesses(grain, begin);
             }
             phases = vec![first, phase(low, &accesses, lengths[1])];
         }
@@ -177,13 +180,17 @@ impl Draw {
         }
     }
 
+    /// Where a design begins: half of them at the beginning of the drive.
+    fn begin(&mut self) -> u64 {
+        let place = self.0.random_range(0..BEGIN_MAX / MEBIBYTE) * MEBIBYTE;
+        if self.chance(0.5) { 0 } else { place }
+    }
+
     /// The reads and the writes. In half of the designs they share their place.
-    fn accesses(&mut self, grain: u64) -> [Access; 2] {
-        let reads = self.access(grain);
-        let mut writes = self.access(grain);
-        if self.chance(0.5) {
-            writes.offset = reads.working_set;
-        }
+    fn accesses(&mut self, grain: u64, begin: u64) -> [Access; 2] {
+        let [mut reads, mut writes] = [self.access(grain), self.access(grain)];
+        let apart = if self.chance(0.5) { reads.working_set.0 } else { 0 };
+        (reads.offset, writes.offset) = (Bytes(begin), Bytes(begin + apart));
         [reads, writes]
     }
 
@@ -310,6 +317,6 @@ mod tests {
             }
         }
         let digest = hasher.finalize().to_hex();
-        assert_eq!((VERSION, &digest[..16]), ("designs 1", "f3c4dc38cc5f1485"));
+        assert_eq!((VERSION, &digest[..16]), ("designs 2", "cc94ceb4a902437f"));
     }
 }

@@ -439,7 +439,10 @@ impl BlackBoxModel {
     /// `None` if all its requests come at one time, which is no rate. Only a model of windows looks
     /// at the shape, which costs milliseconds and tens of megabytes.
     pub fn see(&self, window: &Window, depth: Option<u32>) -> Option<Seen> {
-        if self.shapes.is_some() { window.seen(depth) } else { window.plain(depth) }
+        match &self.shapes {
+            Some(shapes) => window.seen(depth, shapes.space()),
+            None => window.plain(depth),
+        }
     }
 
     /// Predicts a window of a trace. Only its latency has an interval, and only if it is known how

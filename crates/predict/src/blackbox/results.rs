@@ -12,7 +12,8 @@ use super::simulated_drive::{MeasureSettings, Performance};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
-use ssdtune_model::{DeviceConfig, document};
+use ssdtune_model::ledger::Ledger;
+use ssdtune_model::{Bytes, DeviceConfig, Sectors, document};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
@@ -37,6 +38,9 @@ pub enum ResultsSource {
         settings: MeasureSettings,
         /// Digest of the list of points. The points of a family share a drive, so the list matters.
         grid_digest: String,
+        /// What the host sees of the drive, for designs: where they lie on it matters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        visible_bytes: Option<Bytes>,
     },
     /// A real device, measured with fio.
     Fio {
@@ -157,7 +161,8 @@ impl ResultsSource {
         settings: MeasureSettings,
         points: &[Point],
     ) -> Self {
-        Self::of(config, simulator, settings, points.iter().map(ToString::to_string).collect())
+        let names = points.iter().map(ToString::to_string).collect();
+        Self::of(config, simulator, settings, names, None)
     }
 
     /// Results of designs on a simulated drive.
@@ -167,7 +172,8 @@ impl ResultsSource {
         settings: MeasureSettings,
         designs: &Designs,
     ) -> Self {
-        Self::of(config, simulator, settings, designs.words())
+        let visible = Ledger::of(config).visible_bytes;
+        Self::of(config, simulator, settings, designs.words(), Some(visible))
     }
 
     fn of(
@@ -175,6 +181,7 @@ impl ResultsSource {
         simulator: String,
         settings: MeasureSettings,
         names: Vec<String>,
+        visible_bytes: Option<Bytes>,
     ) -> Self {
         Self::Simulated {
             version: Version,
@@ -183,6 +190,7 @@ impl ResultsSource {
             simulator,
             settings,
             grid_digest: digest(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+            visible_bytes,
         }
     }
 
@@ -199,6 +207,14 @@ impl ResultsSource {
     pub const fn settings(&self) -> Option<&MeasureSettings> {
         match self {
             Self::Simulated { settings, .. } => Some(settings),
+            Self::Fio { .. } | Self::Measured { .. } => None,
+        }
+    }
+
+    /// The sectors that the host sees of the drive; `None` unless designs were measured on it.
+    pub(super) fn space(&self) -> Option<Sectors> {
+        match self {
+            Self::Simulated { visible_bytes, .. } => visible_bytes.map(Bytes::sectors_floor),
             Self::Fio { .. } | Self::Measured { .. } => None,
         }
     }

@@ -3,7 +3,9 @@
 //! Eq. 4 keeps one size, one share of random requests and one stride for each direction. A window
 //! of a real trace has sizes side by side, pages that are used again, several streams in order at a
 //! time, and requests that wait for each other. The columns here are counts over the requests
-//! themselves, and what [drives of equal units](queue) make of them. None needs to know the drive.
+//! themselves, and what [drives of equal units](queue) make of them. None needs to know more of the
+//! drive than its size: where requests lie matters on a drive that was filled in order, whose
+//! mapping cache holds what was written last.
 //!
 //! Nearly all columns are logarithms to base 2 (octaves), as latencies are products. What is
 //! counted per request is held at 1/64 at least, so that a direction with hardly any requests
@@ -19,6 +21,7 @@ mod reuse;
 
 use queue::Units;
 use reuse::Reuse;
+use ssdtune_model::Sectors;
 use ssdtune_trace::{Op, Request};
 use std::collections::HashMap;
 
@@ -44,18 +47,31 @@ const SIDE: [&str; 11] = [
     "share after any",
     "share after none",
 ];
+/// Parts of the drive, from its beginning: the share of pages in each is a column.
+const PARTS: [u64; 4] = [32, 16, 8, 2];
+
 /// Names of the columns of both directions together, in the order of [`Shape::of`].
-const BOTH: [&str; 5] =
-    ["log2 depth", "write share", "log2 pages", "share of turns", "log2 footprint"];
+const BOTH: [&str; 9] = [
+    "log2 depth",
+    "write share",
+    "log2 pages",
+    "share of turns",
+    "log2 footprint",
+    "share of pages in the first 1/32 of the drive",
+    "share of pages in the first 1/16 of the drive",
+    "share of pages in the first 1/8 of the drive",
+    "share of pages in the first half of the drive",
+];
 
 /// The columns of a window at a depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape(Vec<f64>);
 
 impl Shape {
-    /// The shape of the requests from number `before` on, with `depth` of them outstanding. There
-    /// is at least one. Trims and flushes count as neither reads nor writes.
-    pub fn of(requests: &[Request], before: usize, depth: u32) -> Self {
+    /// The shape of the requests from number `before` on, with `depth` of them outstanding on a
+    /// drive of this size. There is at least one. Trims and flushes count as neither reads nor
+    /// writes.
+    pub fn of(requests: &[Request], before: usize, depth: u32, space: Sectors) -> Self {
         let counted = &requests[before.min(requests.len().saturating_sub(1))..];
         let count = counted.len().max(1) as f64;
         let sides = [Op::Read, Op::Write].map(|op| Side::of(op, requests, before));
@@ -69,6 +85,7 @@ impl Shape {
             turns / count,
             (reuse.footprint().max(1) as f64).log2(),
         ];
+        columns.extend(PARTS.map(|part| share_below(counted, space.0 / part)));
         columns.extend(sides.iter().flat_map(|side| side.columns(count)));
         let touched = reuse.counts().map(|pages| octaves(pages / count));
         columns.extend(touched);
@@ -94,6 +111,16 @@ impl Shape {
         }));
         names
     }
+}
+
+/// The share of pages whose requests begin below this sector.
+fn share_below(requests: &[Request], end: u64) -> f64 {
+    let pages = |request: &Request| {
+        let pages = pages_of(request, PAGE);
+        (pages.end - pages.start) as f64
+    };
+    let below = requests.iter().filter(|request| request.lba.0 < end).map(pages).sum::<f64>();
+    below / requests.iter().map(pages).sum::<f64>().max(1.0)
 }
 
 /// The logarithm of a number of pages, or of anything else, for each request.
@@ -191,8 +218,10 @@ fn drives() -> impl Iterator<Item = Units> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::{Nanos, Sectors};
+    use ssdtune_model::Nanos;
     use ssdtune_trace::TenantId;
+
+    const SPACE: Sectors = Sectors(1 << 24);
 
     fn request(op: Op, lba: u64, sectors: u32) -> Request {
         Request { at: Nanos::ZERO, lba: Sectors(lba), sectors, tenant: TenantId(0), op }
@@ -210,7 +239,7 @@ mod tests {
     fn pages_and_their_parts_are_counted() {
         // A read of two whole pages, a write of parts of two, one page of 16 KiB in common.
         let requests = [request(Op::Read, 0, 16), request(Op::Write, 20, 8)];
-        let shape = Shape::of(&requests, 0, 4);
+        let shape = Shape::of(&requests, 0, 4, SPACE);
         let of = |name| column(&shape, name);
         assert_eq!(of("log2 depth"), 2.0);
         assert_eq!(of("write share"), 0.5);
@@ -223,20 +252,29 @@ mod tests {
         assert_eq!(of("writes: log2 size"), 3.0);
     }
 
+    #[test]
+    fn where_requests_lie_is_seen() {
+        // Two pages at the beginning, six in the second quarter.
+        let requests = [request(Op::Read, 0, 16), request(Op::Write, 300_000, 48)];
+        let shape = Shape::of(&requests, 0, 1, Sectors(1_000_000));
+        let of = |part| column(&shape, &format!("share of pages in the first {part} of the drive"));
+        assert_eq!(["1/32", "1/16", "1/8", "half"].map(of), [0.25, 0.25, 0.25, 1.0]);
+    }
+
     /// Two streams in order, their requests in turns: none follows the last one, all follow one of
     /// the last.
     #[test]
     fn streams_are_found_among_the_last_requests() {
         let turn = |n: u64| request(Op::Read, (n % 2) * 1_000_000 + n / 2 * 8, 8);
         let requests: Vec<Request> = (0..300).map(turn).collect();
-        let shape = Shape::of(&requests, 100, 1);
+        let shape = Shape::of(&requests, 100, 1, SPACE);
         assert_eq!(column(&shape, "reads: share after the last"), 0.0);
         assert_eq!(column(&shape, "reads: share after any"), 1.0);
         assert_eq!(column(&shape, "reads: share after none"), 0.0);
         // A request that goes on where one ended 200 requests ago follows none.
         let far = |n: u64| request(Op::Read, (n % 200) * 1_000 + n / 200 * 8, 8);
         let requests: Vec<Request> = (0..600).map(far).collect();
-        let shape = Shape::of(&requests, 200, 1);
+        let shape = Shape::of(&requests, 200, 1, SPACE);
         assert_eq!(column(&shape, "reads: share after any"), 0.0);
     }
 
@@ -247,7 +285,7 @@ mod tests {
         let of = |page: fn(u64) -> u64| {
             let requests: Vec<Request> =
                 (0..4_096).map(|n| request(Op::Read, page(n) * 8, 8)).collect();
-            Shape::of(&requests, 0, 16)
+            Shape::of(&requests, 0, 16, SPACE)
         };
         let (even, crowded) = (of(|n| n * 5 % 4_096), of(|n| n % 512 * 8 + n / 512));
         let waits =

@@ -14,13 +14,14 @@ use super::features::Characteristics;
 use super::regressor::{FitError, process};
 use super::results::{PointResult, Results, ResultsSource};
 use super::shape::Shape;
-use super::window::WINDOW_REQUESTS;
+use super::window::{WINDOW_REQUESTS, folded};
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::gp::{GpMean, GpModel};
 use ssdtune_learn::metrics::ErrorReport;
 use ssdtune_learn::selection;
+use ssdtune_model::Sectors;
 use ssdtune_trace::Request;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -115,6 +116,11 @@ impl ShapeModel {
         Ok(ShapeReport { trained_on: self.trained_on, errors, fit_seconds, predict_ns })
     }
 
+    /// The sectors of the drive that it has learned from.
+    pub(super) fn space(&self) -> Sectors {
+        self.source.space().unwrap_or(Sectors(u64::MAX))
+    }
+
     /// The mean latency of a window of this shape, in nanoseconds.
     pub fn value(&self, shape: &Shape) -> f64 {
         let held = |(value, range): (&f64, &Range)| value.clamp(range.low, range.high);
@@ -166,9 +172,11 @@ pub(super) fn uncertainty(
 ) -> Result<Vec<f64>, FitError> {
     let seed = seed(known)?;
     let process = fitted(&rows(known)?, seed)?;
+    let space = space(known)?;
     let shape = |&number: &u32| {
-        let requests = designs::requests(seed, number);
-        depths.iter().map(|&depth| of_design(&requests, depth)).collect::<Vec<Shape>>()
+        let requests = folded(&designs::requests(seed, number), space);
+        let of = |&depth: &u32| of_design(&requests, depth, space);
+        depths.iter().map(of).collect::<Vec<Shape>>()
     };
     let shapes: Vec<Shape> = numbers.par_iter().map(shape).flatten_iter().collect();
     let variances = process.predict(matrix(shapes.iter()).view())?.variances.to_vec();
@@ -184,21 +192,27 @@ fn seed(results: &Results<DesignPoint>) -> Result<u64, FitError> {
     settings.ok_or_else(|| FitError::Rows("the workloads are of no simulated drive".to_owned()))
 }
 
-fn of_design(requests: &[Request], depth: u32) -> Shape {
-    Shape::of(requests, WINDOW_REQUESTS / 3, depth)
+/// The sectors of the drive that they were measured on.
+fn space(results: &Results<DesignPoint>) -> Result<Sectors, FitError> {
+    let missing = "they do not say how large the drive is: measure them again";
+    results.source.space().ok_or_else(|| FitError::Rows(missing.to_owned()))
+}
+
+fn of_design(requests: &[Request], depth: u32, space: Sectors) -> Shape {
+    Shape::of(requests, WINDOW_REQUESTS / 3, depth, space)
 }
 
 /// The measurements with their shapes, in the order of the designs.
 fn rows(results: &Results<DesignPoint>) -> Result<Vec<Row>, FitError> {
-    let seed = seed(results)?;
+    let (seed, space) = (seed(results)?, space(results)?);
     let mut sorted: Vec<&PointResult<DesignPoint>> = results.rows.iter().collect();
     sorted.sort_by_key(|row| row.point);
     let groups: Vec<_> = sorted.chunk_by(|a, b| a.point.design == b.point.design).collect();
     let of = |group: &&[&PointResult<DesignPoint>]| -> Vec<Row> {
-        let requests = designs::requests(seed, group[0].point.design);
+        let requests = folded(&designs::requests(seed, group[0].point.design), space);
         let row = |one: &&PointResult<DesignPoint>| Row {
             point: one.point,
-            shape: of_design(&requests, one.point.depth),
+            shape: of_design(&requests, one.point.depth, space),
             latency_ns: one.performance.latency_ns,
         };
         group.iter().map(row).collect()
@@ -243,9 +257,11 @@ mod tests {
         let settings = MeasureSettings { seed, ..MeasureSettings::default() };
         let (config, simulator) = (DeviceConfig::default(), "made up".to_owned());
         let source = ResultsSource::designs(&config, simulator, settings, designs);
+        let space = source.space().unwrap();
         let at = |design| designs.at_depths(design);
         let latency = |point: DesignPoint| {
-            let shape = of_design(&designs::requests(seed, point.design), point.depth);
+            let requests = folded(&designs::requests(seed, point.design), space);
+            let shape = of_design(&requests, point.depth, space);
             let [depth, writes, pages] = shape.columns()[..3] else { panic!("three columns") };
             let latency_ns = 1e5 * (1.0 + 3.0 * writes) * (0.7 * pages + 0.5 * depth).exp2();
             let (iops, bandwidth_bps, offered_iops) = (1.0, 1.0, None);
@@ -272,7 +288,7 @@ mod tests {
         let mean = rows.iter().map(off).sum::<f64>() / rows.len() as f64;
         assert!(mean < 0.1, "{mean}");
         // It says what it has not learned.
-        let deep = of_design(&designs::requests(3, 0), 64);
+        let deep = of_design(&designs::requests(3, 0), 64, model.space());
         let said = model.outside(&deep);
         assert!(said.iter().any(|one| one.starts_with("log2 depth = 6 is outside")), "{said:?}");
         assert!(model.verify().is_ok());
@@ -293,9 +309,11 @@ mod tests {
     fn what_was_measured_is_less_uncertain_than_what_was_not() {
         let designs = Designs { count: 40, depths: vec![1, 8] };
         let known = measured(&designs, 3);
-        let unknown = uncertainty(&known, &[0, 1, 2, 1_000, 1_001, 1_002], &[1, 8]).unwrap();
-        let (seen, new) = unknown.split_at(3);
-        let least = new.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(seen.iter().all(|one| *one < least), "{unknown:?}");
+        let numbers: Vec<u32> = (0..40).chain(1_000..1_040).collect();
+        let unknown = uncertainty(&known, &numbers, &[1, 8]).unwrap();
+        let (seen, new) = unknown.split_at(40);
+        let most = seen.iter().copied().fold(0.0, f64::max);
+        let beyond = new.iter().filter(|one| **one > most).count();
+        assert!(beyond >= 20, "half of the new ones, not {beyond}: {unknown:?}");
     }
 }

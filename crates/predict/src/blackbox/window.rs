@@ -79,11 +79,13 @@ impl Window {
         Some(Seen { workload, shape: None })
     }
 
-    /// What a model sees of the window: with `depth` requests outstanding, or at its own rate if no
-    /// depth is given. `None` if all requests come at one time, which is no rate.
-    pub fn seen(&self, depth: Option<u32>) -> Option<Seen> {
-        let shape = depth.map(|depth| Shape::of(&self.requests, self.uncounted(), depth));
-        Some(Seen { shape, ..self.plain(depth)? })
+    /// What a model sees of the window on a drive of this size: with `depth` requests outstanding,
+    /// or at its own rate if no depth is given. `None` if all requests come at one time, which is
+    /// no rate.
+    pub fn seen(&self, depth: Option<u32>, space: Sectors) -> Option<Seen> {
+        let shape =
+            |depth| Shape::of(&folded(&self.requests, space), self.uncounted(), depth, space);
+        Some(Seen { shape: depth.map(shape), ..self.plain(depth)? })
     }
 
     /// How many requests at the beginning of the window are not counted.
@@ -99,19 +101,27 @@ impl Window {
     ) -> Result<Performance, MeasureError> {
         let begin = self.requests.first().map_or(Nanos::ZERO, |request| request.at);
         drive.replay(depth, self.uncounted() as u64, |space: Sectors| {
-            let fold = move |request: &Request| {
-                let room = space.0.saturating_sub(u64::from(request.sectors)).max(1);
-                let lba = Sectors(request.lba.0 % room);
-                Request { at: request.at - begin, lba, ..*request }
-            };
-            self.requests.iter().map(fold).collect()
+            let mut requests = folded(&self.requests, space);
+            requests.iter_mut().for_each(|request| request.at -= begin);
+            requests
         })
     }
+}
+
+/// The requests with addresses beyond the end of the drive folded back.
+pub(super) fn folded(requests: &[Request], space: Sectors) -> Vec<Request> {
+    let fold = |request: &Request| {
+        let room = space.0.saturating_sub(u64::from(request.sectors)).max(1);
+        Request { lba: Sectors(request.lba.0 % room), ..*request }
+    };
+    requests.iter().map(fold).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SPACE: Sectors = Sectors(1 << 20);
 
     fn trace(count: u64) -> Vec<Request> {
         let op = |n: u64| if n.is_multiple_of(4) { Op::Flush } else { Op::Read };
@@ -160,11 +170,11 @@ mod tests {
         let requests = trace(13)[1..].to_vec();
         // Reads at 1, 2, 3, 5, 6, 7, 9, 10, 11 us: 8 intervals in 10 us.
         let window = cut(requests, 9).remove(0);
-        let open = window.seen(None).unwrap().workload;
+        let open = window.seen(None, SPACE).unwrap().workload;
         assert!((open.offered_iops.unwrap() - 800_000.0).abs() < 1e-3);
-        assert_eq!(window.seen(Some(7)).unwrap().workload.extended.q_dep, 7.0);
+        assert_eq!(window.seen(Some(7), SPACE).unwrap().workload.extended.q_dep, 7.0);
         let mut still = window;
         still.requests.iter_mut().for_each(|request| request.at = Nanos(5));
-        assert_eq!(still.seen(None), None);
+        assert_eq!(still.seen(None, SPACE), None);
     }
 }

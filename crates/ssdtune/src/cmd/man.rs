@@ -15,15 +15,12 @@ pub(crate) struct Args {
 
 /// Writes `ssdtune.1`, `ssdtune-config.1` and a page for each other subcommand.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let at = args.directory.display();
     let mut command = command_line().disable_help_subcommand(true);
     command.build();
     let mut pages = Vec::new();
     add_pages(command, &mut pages)?;
     context.will_write_into("DIR", &args.directory, pages.iter().map(|(name, _)| name))?;
-    ssdtune_output::write_into(&args.directory, pages)?;
-    context.note(format_args!("manual pages written to {at}"));
-    Ok(())
+    Ok(ssdtune_output::write_into(&args.directory, pages)?)
 }
 
 /// Adds the pages of a command and of all below it, each a name and its text.

@@ -142,8 +142,8 @@ pub fn check_restored(
         // What warms the caches up says what was used before.
         let all = Window::moving(&kept.requests[..kept.requests.len() - TAIL as usize]);
         let before = all.len() - measured.requests.len();
-        let depths = depth.filter(|_| model.shapes.is_some());
-        seen.shape = depths.map(|depth| Shape::of(&all, before, depth));
+        let known = depth.zip(model.shapes.as_ref());
+        seen.shape = known.map(|(depth, shapes)| Shape::of(&all, before, depth, shapes.space()));
         Some(measured.beside(model, (&seen, depth), latency_ns, Some(restored)))
     };
     let mut lines = Vec::new();

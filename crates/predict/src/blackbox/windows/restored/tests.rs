@@ -4,7 +4,7 @@ use super::super::WindowsReport;
 use super::*;
 use crate::blackbox::simulated_drive::{MeasureSettings, SampleSize};
 use ssdtune_experiment::sampled::Comparison;
-use ssdtune_model::{CheckedConfig, presets};
+use ssdtune_model::{CheckedConfig, Sectors, presets};
 use ssdtune_trace::Request;
 use ssdtune_trace::workload::{Generator, Seed, bundled};
 use std::path::Path;
@@ -73,7 +73,7 @@ fn a_line_is_its_window_and_the_models_answer() {
                 number: at,
                 requests: all[first..first + 200].to_vec(),
             };
-            let predicted = model.predict(&own.seen(depth).unwrap().workload);
+            let predicted = model.predict(&own.seen(depth, Sectors(1 << 30)).unwrap().workload);
             assert_eq!(line.strong_ns, predicted.strong[0].value);
             assert_eq!(line.tree_ns, predicted.tree[0].value);
         }
