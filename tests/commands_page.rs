@@ -20,7 +20,11 @@ fn sections(command: &Command, path: &str, page: &mut String) {
     let name = format!("{path} {}", command.get_name()).trim_start().to_owned();
     let mut shown = command.clone().bin_name(&name).term_width(WIDTH).disable_help_flag(true);
     if !path.is_empty() {
-        shown = shown.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+        shown = shown.mut_args(|arg| {
+            let is_everywhere =
+                arg.is_global_set() || ["help", "version"].contains(&arg.get_id().as_str());
+            arg.hide(is_everywhere)
+        });
     }
     let help = shown.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
@@ -64,34 +68,44 @@ fn calls(page: &Path) -> Vec<Vec<String>> {
     for line in text.lines() {
         is_fenced ^= line.starts_with("```");
         if is_fenced || line.starts_with("    ") {
-            let all = line.split(['|', ';']).flat_map(|part| part.split("&&"));
-            found.extend(all.map(words).filter(|words| words[0] == "ssdtune"));
+            let all = commands(line.trim_start().trim_start_matches("$ ")).into_iter();
+            found.extend(all.filter(|words| words.first().is_some_and(|word| word == "ssdtune")));
         }
     }
     found
 }
 
-/// The words of a command as a shell would divide them, without comments and redirections.
-fn words(line: &str) -> Vec<String> {
-    let line = line.split("  #").next().unwrap_or_default().trim_start_matches("$ ");
-    let mut words = vec![String::new()];
-    let (mut quote, mut is_target) = (None, false);
-    for letter in line.trim().chars() {
-        let last = words.last_mut().expect("one at least");
+/// The commands of a line, each with its words, as a shell would divide them: comments and
+/// redirections are left out.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), String::new());
+    let (mut quote, mut is_target, mut is_begun) = (None, false, false);
+    for letter in line.chars().chain([' ', ';']) {
         match (letter, quote) {
-            ('\'' | '"', None) => quote = Some(letter),
+            ('\'' | '"', None) => (quote, is_begun) = (Some(letter), true),
             (_, Some(open)) if letter == open => quote = None,
-            (' ', None) if last.is_empty() => {}
-            (' ', None) if is_target => (is_target, *last) = (false, String::new()),
-            (' ', None) => words.push(String::new()),
-            ('>' | '<', None) => (is_target, *last) = (true, String::new()),
-            _ => last.push(letter),
+            (_, Some(_)) => word.push(letter),
+            (' ' | '|' | ';' | '&' | '<' | '>', None) => {
+                if is_begun && !std::mem::replace(&mut is_target, false) {
+                    words.push(std::mem::take(&mut word));
+                }
+                (word, is_begun) = (String::new(), false);
+                match letter {
+                    '<' | '>' => is_target = true,
+                    ' ' => {}
+                    _ => all.push(std::mem::take(&mut words)),
+                }
+            }
+            ('#', None) if !is_begun => break,
+            _ => {
+                word.push(letter);
+                is_begun = true;
+            }
         }
     }
-    if is_target || (words.len() > 1 && words.last().is_some_and(String::is_empty)) {
-        words.pop();
-    }
-    words
+    all.push(words);
+    all.retain(|words| !words.is_empty());
+    all
 }
 
 #[test]
@@ -115,15 +129,19 @@ fn pages_speak_of_commands_and_flags_that_exist() {
 }
 
 #[test]
-fn words_are_divided_as_a_shell_divides_them() {
-    let cases: [(&str, &[&str]); 5] = [
-        ("ssdtune config show   # the presets", &["ssdtune", "config", "show"]),
-        ("$ ssdtune simulate --set 'a=1 2' > out.json", &["ssdtune", "simulate", "--set", "a=1 2"]),
-        ("ssdtune grade --points <in >out -v", &["ssdtune", "grade", "--points", "-v"]),
-        ("ssdtune  x", &["ssdtune", "x"]),
-        ("", &[""]),
+fn lines_are_divided_as_a_shell_divides_them() {
+    let cases: [(&str, &[&[&str]]); 6] = [
+        ("ssdtune config show   # the presets", &[&["ssdtune", "config", "show"]]),
+        ("ssdtune x --set 'a=1 ; 2' > out.json", &[&["ssdtune", "x", "--set", "a=1 ; 2"]]),
+        ("ssdtune grade --points <in >out -v", &[&["ssdtune", "grade", "--points", "-v"]]),
+        (
+            "zcat a | ssdtune  x - && ssdtune y",
+            &[&["zcat", "a"], &["ssdtune", "x", "-"], &["ssdtune", "y"]],
+        ),
+        ("ssdtune x '' # it's nothing", &[&["ssdtune", "x", ""]]),
+        ("", &[]),
     ];
     for (line, wanted) in cases {
-        assert_eq!(words(line), wanted, "{line}");
+        assert_eq!(commands(line), wanted, "{line}");
     }
 }
