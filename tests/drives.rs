@@ -42,7 +42,7 @@ fn both_files_of_a_recommendation_are_the_same_drive() {
     let (toml, xml) = (out.join("recommended.toml"), out.join("recommended.xml"));
     // The way that README names, from XML to TOML.
     let back = directory.path().join("my.toml");
-    convert(&xml, &back).stderr("");
+    convert(&xml, &back).stderr(format!("wrote {}\n", back.display()));
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     assert_eq!(read(&back), read(&toml));
     let graded = grades(&[&toml, &xml, &back]);

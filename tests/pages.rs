@@ -139,10 +139,14 @@ fn documents(scratch: &Scratch) -> Vec<PathBuf> {
             "predict-perf check --model {model} --device z-ssd --trace {samples} --window 300 \
              --windows 4 --depth 4"
         ),
-        "prune --target ycsb --requests 200 --samples 20 --no-pairs --no-db".to_owned(),
-        "whatif --target ycsb --others database --requests 300 --budget 6 --no-db --latency 1.1x"
+        "prune --target ycsb --others none --requests 200 --samples 10 --no-pairs --no-db --space \
+         autoblox"
             .to_owned(),
-        "ablate --target ycsb --others database --requests 300 --budget 4 --no-db --alpha 0.2,0.8"
+        "whatif --target ycsb --others database --requests 300 --budget 6 --no-db --latency 1.1x \
+         --space autoblox"
+            .to_owned(),
+        "ablate alpha --values 0.2,0.8 --target ycsb --others database --requests 300 --budget 4 \
+         --no-db --space autoblox"
             .to_owned(),
         "trace info tests/fixtures/pages.csv".to_owned(),
     ];

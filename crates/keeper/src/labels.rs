@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{DeviceConfig, Nanos, document};
+use ssdtune_model::{DeviceConfig, Nanos, document, have_same_results};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
 use ssdtune_trace::Request;
 use std::collections::{BTreeMap, BTreeSet};
@@ -383,7 +383,8 @@ fn open(path: &Path, source: &LabelSource) -> Result<(LineFile, Labels), LabelsE
         return Ok((file, Labels { source: source.clone(), mixes: Vec::new() }));
     }
     let labels = parse(path, &text)?;
-    if labels.source != *source {
+    let known = LabelSource { simulator: source.simulator.clone(), ..labels.source.clone() };
+    if known != *source || !have_same_results(&labels.source.simulator, &source.simulator) {
         let (found, wanted) = (line(&labels.source), line(source));
         let [found, wanted] = [found, wanted].map(|text| text.trim().to_owned());
         return Err(LabelsError::Other { path: path.to_path_buf(), found, wanted });

@@ -72,7 +72,7 @@ pub use fault::{Fault, Faults, Problem};
 pub use geometry::{Geometry, PlaneAddr};
 pub use mix::{GOLDEN_STEP, scramble, split_mix};
 pub use nearest::closest_name;
-pub use provenance::{Direction, Provenance, TestedLoad};
+pub use provenance::{Direction, Provenance, TestedLoad, have_same_results};
 pub use source::Calibrated;
 pub use table::{Place, Table};
 pub use units::{Bytes, Nanos, SECTOR_BYTES, Sectors};

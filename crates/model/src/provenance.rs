@@ -27,6 +27,17 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Whether two programs give the same results, each named as in `ssdtune 0.2.0, results 2`: what
+/// counts is the version of the results, not that of the program.
+pub fn have_same_results(one: &str, other: &str) -> bool {
+    let parts = |program: &str| {
+        let (name, rest) = program.split_once(' ')?;
+        let (_, results) = rest.split_once(", ")?;
+        Some((name.to_owned(), results.to_owned()))
+    };
+    one == other || parts(one).is_some_and(|own| parts(other) == Some(own))
+}
+
 /// Most loads that one table lists.
 const LOADS_MAX: usize = 100;
 
@@ -171,6 +182,14 @@ impl Provenance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_version_of_results_counts_and_not_that_of_the_program() {
+        let same = |other| have_same_results("ssdtune 0.1.0, results 2", other);
+        assert!(same("ssdtune 0.1.0, results 2") && same("ssdtune 0.2.0, results 2"));
+        assert!(!same("ssdtune 0.1.0, results 3") && !same("other 0.1.0, results 2"));
+        assert!(!same("test") && have_same_results("test", "test"));
+    }
     use crate::config::DeviceConfig;
     use crate::document::{self, Document, fingerprint};
     use crate::source::Calibrated;

