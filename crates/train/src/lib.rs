@@ -26,14 +26,16 @@
 //! ```
 #![cfg(feature = "torch")]
 
+mod optimiser;
+
+use optimiser::Steps;
 use ssdtune_learn::mlp::{
-    Activation, Curves, InitialLayer, Layer, MlpError, MlpModel, MlpValidParams, Optimiser, Output,
-    Targets, Training, TrainingJob,
+    Activation, Curves, InitialLayer, Layer, MlpError, MlpModel, Output, Targets, Training,
+    TrainingJob,
 };
 use ssdtune_learn::ndarray::ArrayView2;
 use ssdtune_learn::scale::{ConstantColumns, Method, ScaleParams, Scaler};
-use tch::nn::{self, OptimizerConfig};
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
 /// Rows as tensors of libtorch.
 struct TensorRows {
@@ -45,9 +47,12 @@ struct TensorRows {
 
 /// The network while it is trained.
 struct Network {
-    /// Weights and biases of all layers, one after the other. One tensor, because the optimiser
-    /// pays for every tensor it steps, which costs networks of many layers more than their sums.
+    /// Weights and biases of all layers, one after the other, as the optimiser steps them.
+    weights: Vec<f32>,
+    /// The same for libtorch.
     all: Tensor,
+    /// How the loss changes with each of them.
+    gradient: Vec<f32>,
     /// Inputs and outputs of each layer.
     shapes: Vec<[i64; 2]>,
     activation: Activation,
@@ -74,17 +79,15 @@ pub fn train(job: &TrainingJob) -> Result<Training, MlpError> {
         None => (all, None),
         Some([training, held_back]) => (all.select(&training), Some(all.select(&held_back))),
     };
-    let store = nn::VarStore::new(Device::Cpu);
-    let network = Network::new(job, &store);
-    let mut optimiser = optimiser(params, &store);
+    let network = Network::new(job);
+    let mut steps = Steps::new(params.optimiser(), network.weights.len());
     let mut session = Session { job, network, curves: Curves::default(), best: None };
     for epoch in 0..params.epochs() {
         if params.cooling() {
             let done = epoch as f64 / params.epochs() as f64;
-            let share = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-            optimiser.set_lr(params.optimiser().learning_rate() * share);
+            steps.cool(0.5 * (1.0 + (std::f64::consts::PI * done).cos()));
         }
-        session.run_epoch(&training, &mut optimiser, epoch);
+        session.run_epoch(&training, &mut steps, epoch);
         if !session.judge(&training, held_back.as_ref(), &scales, epoch)? {
             break;
         }
@@ -109,7 +112,7 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Goes once through all rows, in mini-batches of random order.
-    fn run_epoch(&self, rows: &TensorRows, optimiser: &mut nn::Optimizer, epoch: usize) {
+    fn run_epoch(&mut self, rows: &TensorRows, steps: &mut Steps, epoch: usize) {
         let count = rows.inputs.size()[0];
         let order: Vec<i64> =
             self.job.order(epoch, count as usize).into_iter().map(|row| row as i64).collect();
@@ -120,7 +123,7 @@ impl Session<'_> {
             let inputs = shuffled.inputs.narrow(0, start, length);
             let targets = shuffled.targets.narrow(0, start, length);
             let loss = self.network.loss(&self.network.forward(&inputs), &targets);
-            optimiser.backward_step(&loss);
+            self.network.step(&loss, steps);
         }
     }
 
@@ -177,16 +180,25 @@ impl TensorRows {
 
 impl Network {
     /// The network with the job's initial weights.
-    fn new(job: &TrainingJob, store: &nn::VarStore) -> Self {
+    fn new(job: &TrainingJob) -> Self {
         let initial = job.initial_weights();
         let shape = |layer: &InitialLayer| [layer.inputs as i64, layer.outputs as i64];
         let shapes = initial.iter().map(shape).collect();
         let biased = initial.into_iter().flat_map(|InitialLayer { weights, outputs, .. }| {
             weights.into_iter().chain(std::iter::repeat_n(0.0, outputs))
         });
-        let all = single(biased);
-        let all = store.root().add("all", all, true);
-        Self { all, shapes, activation: job.params().activation(), output: job.outputs().1 }
+        let weights: Vec<f32> = biased.map(|number| number as f32).collect();
+        let (all, activation) = (leaf(&weights), job.params().activation());
+        let gradient = vec![0.0; weights.len()];
+        Self { weights, all, gradient, shapes, activation, output: job.outputs().1 }
+    }
+
+    /// Steps down the slope of a loss.
+    fn step(&mut self, loss: &Tensor, steps: &mut Steps) {
+        let slopes = Tensor::run_backward(&[loss], &[&self.all], false, false).swap_remove(0);
+        slopes.copy_data(&mut self.gradient, self.weights.len());
+        steps.step(&mut self.weights, &self.gradient);
+        self.all = leaf(&self.weights);
     }
 
     /// Weights and bias of each layer, as views.
@@ -246,6 +258,11 @@ impl Network {
         MlpModel::new(self.activation, self.output, layers)
             .map_err(|_| MlpError::Diverged { epoch })
     }
+}
+
+/// Weights of which libtorch computes gradients.
+fn leaf(weights: &[f32]) -> Tensor {
+    Tensor::from_slice(weights).set_requires_grad(true)
 }
 
 /// One layer as plain numbers.
@@ -316,17 +333,6 @@ fn single(numbers: impl Iterator<Item = f64>) -> Tensor {
     Tensor::from_slice(&numbers.map(|number| number as f32).collect::<Vec<f32>>())
 }
 
-/// libtorch's optimiser for these parameters.
-fn optimiser(params: &MlpValidParams, store: &nn::VarStore) -> nn::Optimizer {
-    let built = match params.optimiser() {
-        Optimiser::Sgd { learning_rate, momentum } => {
-            nn::sgd(momentum, 0.0, 0.0, false).build(store, learning_rate)
-        }
-        Optimiser::Adam { learning_rate } => nn::adam(0.9, 0.999, 0.0).build(store, learning_rate),
-    };
-    built.expect("checked: rates and momentum are in libtorch's ranges")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,12 +366,14 @@ mod tests {
             let activation = if relu { Activation::Relu } else { Activation::Logistic };
             let params = MlpParams::new(shape).activation(activation).seed(seed);
             let job = params.job(x.view(), targets).unwrap();
-            let (rows, scales) = prepare(x.view(), targets);
-            let mut network = Network::new(&job, &nn::VarStore::new(Device::Cpu));
+            let (_, scales) = prepare(x.view(), targets);
+            let mut network = Network::new(&job);
             // In double precision, so that only a wrong formula makes a difference.
             network.all = network.all.to_kind(Kind::Double);
             let ours = network.export(&scales, 0).unwrap().predict(x.view()).unwrap();
-            let out = network.forward(&rows.inputs.to_kind(Kind::Double));
+            let scaled = scales.inputs.transform(x.view()).unwrap();
+            let scaled: Vec<f64> = scaled.iter().copied().collect();
+            let out = network.forward(&Tensor::from_slice(&scaled).reshape([20, 9]));
             let theirs: Vec<f64> = match job.outputs().1 {
                 Output::Softmax => out.softmax(-1, Kind::Double),
                 Output::Linear => {
