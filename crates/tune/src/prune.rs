@@ -205,6 +205,11 @@ struct TargetMeter<'a> {
 /// Drives that are measured between two lines of progress.
 const TOLD_EACH: usize = 50;
 
+/// A drive with more times the baseline's pages than this is measured by itself, its open loop
+/// before its closed one: what a drive takes of memory grows with its blocks, and several at a time
+/// would take gigabytes.
+const SIDE_BY_SIDE_MAX: u64 = 2;
+
 /// The share of a long trace's windows that drives are measured on: effects are those of one drive
 /// beside another on the same windows, and there are some hundred of them.
 const WINDOWS_SHARE: f64 = 1.0 / 3.0;
@@ -225,12 +230,23 @@ impl<'a> TargetMeter<'a> {
         &self,
         configs: &[CheckedConfig],
     ) -> Result<Vec<Option<WorkloadMeasurement>>, TuneError> {
-        let mut measured = Vec::with_capacity(configs.len());
-        for some in configs.chunks(TOLD_EACH) {
-            let questions: Vec<_> = some.iter().map(|config| (config, &self.target)).collect();
-            let answers = self.evaluator.measure_workloads(&questions)?;
-            measured.extend(answers.into_iter().map(Result::ok));
-            (self.tell)(&format!("  {} of {} drives", measured.len(), configs.len()));
+        let most = SIDE_BY_SIDE_MAX * self.task.base.geometry().pages();
+        let is_large = |place: &usize| configs[*place].geometry().pages() > most;
+        let (large, small): (Vec<usize>, Vec<usize>) = (0..configs.len()).partition(is_large);
+        let mut measured = vec![None; configs.len()];
+        let mut count = 0;
+        for some in small.chunks(TOLD_EACH).chain(large.chunks(1)) {
+            let question = |&place: &usize| (&configs[place], &self.target);
+            let questions: Vec<_> = some.iter().map(question).collect();
+            let ask = || self.evaluator.measure_workloads(&questions);
+            let answers = if is_large(&some[0]) { on_one_thread(ask)? } else { ask()? };
+            for (&place, answer) in some.iter().zip(answers) {
+                measured[place] = answer.ok();
+            }
+            count += some.len();
+            if count.is_multiple_of(TOLD_EACH) || count == configs.len() || some.len() > 1 {
+                (self.tell)(&format!("  {count} of {} drives", configs.len()));
+            }
         }
         Ok(measured)
     }
@@ -238,6 +254,14 @@ impl<'a> TargetMeter<'a> {
     /// The performance (formula 1) of a measured drive; 0 is the baseline.
     fn performance(&self, measured: &WorkloadMeasurement) -> f64 {
         self.task.weights.performance(&measured.speedup_over(&self.baseline))
+    }
+}
+
+/// Does the work on a thread of its own, or on all where there is no further one.
+fn on_one_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
     }
 }
 

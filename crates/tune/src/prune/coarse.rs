@@ -4,6 +4,7 @@ use super::{Finding, PruneSettings, Sweep, TargetMeter};
 use crate::error::TuneError;
 use crate::evaluate::{Measurement, WorkloadMeasurement};
 use crate::space::number;
+use ssdtune_experiment::Start;
 use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 
@@ -53,18 +54,23 @@ fn legal(row: &Parameter, wanted: f64) -> Value {
     }
 }
 
-/// The drive with some parameters changed; `None` where it is not a legal drive.
-fn changed(base: &DeviceConfig, moves: &[(&Parameter, Value)]) -> Option<CheckedConfig> {
+/// The baseline with some parameters changed; `None` where it is not a legal drive, or too large.
+fn changed(meter: &TargetMeter, moves: &[(&Parameter, Value)]) -> Option<CheckedConfig> {
+    let base: &DeviceConfig = &meter.task.base;
     let mut config = base.clone();
     for (row, value) in moves {
         row.set(&mut config, *value).ok()?;
     }
-    config.check().ok()
+    let start = meter.evaluator.behind().preparation().start;
+    let most = PAGES_MAX[usize::from(matches!(start, Start::Sequential(_) | Start::Steady(_)))];
+    let most = most * base.geometry().pages();
+    config.check().ok().filter(|config| config.geometry().pages() <= most)
 }
 
-/// How many times as many pages as the baseline the drive of a pair may have: as many as one
-/// parameter at its greatest gives it. Two of the layout would multiply, and take gigabytes.
-const PAGES_MAX: u64 = 16;
+/// How many times as many pages as the baseline a drive may have: one that holds the footprint, and
+/// a used one, which takes memory for all blocks of each plane that is touched. Two parameters of
+/// the layout would multiply.
+const PAGES_MAX: [u64; 2] = [16, 4];
 
 /// The values of a sweep, the baseline's first.
 fn values(row: &Parameter, base: &DeviceConfig) -> Vec<Value> {
@@ -88,7 +94,7 @@ pub(super) fn sweep(
         let mut indices = Vec::new();
         let skipped = row.inert(base).is_some() || number(row.get(base)) == 0.0;
         for value in values(row, base).into_iter().skip(1).filter(|_| !skipped) {
-            indices.push(changed(base, &[(row, value)]).map(|config| {
+            indices.push(changed(meter, &[(row, value)]).map(|config| {
                 configs.push(config);
                 configs.len() - 1
             }));
@@ -182,13 +188,11 @@ pub(super) fn pairs(
         let row = catalogue::find(&coarse[index].key)?;
         values(row, base).last().map(|value| (row, *value))
     };
-    let most = PAGES_MAX * base.geometry().pages();
     let (mut configs, mut places) = (Vec::new(), Vec::new());
     for (place, &one) in flat.iter().enumerate() {
         for &two in &flat[place + 1..] {
             let (Some(first), Some(second)) = (greatest(one), greatest(two)) else { continue };
-            let config = changed(base, &[first, second]);
-            if let Some(config) = config.filter(|config| config.geometry().pages() <= most) {
+            if let Some(config) = changed(meter, &[first, second]) {
                 configs.push(config);
                 places.push((one, two));
             }
