@@ -57,9 +57,8 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
 
 /// Where the latency of a drive lies, or that nobody knows.
 fn interval(drive: &Value) -> String {
-    let ends = ["low", "high"].map(|end| number(drive, &format!("intervals.0.latency.{end}")));
-    match ends {
-        [Some(low), Some(high)] => format!(" (latency with 95 %: {low:.2} to {high:.2})"),
-        _ => " (one measurement each, no interval)".to_owned(),
+    match read::interval(drive, "intervals.0.latency") {
+        Some(ends) => format!(" (latency with 95 %: {ends})"),
+        None => " (one measurement each, no interval)".to_owned(),
     }
 }

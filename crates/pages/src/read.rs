@@ -44,6 +44,12 @@ pub(crate) fn said(value: Option<f64>, words: impl Fn(f64) -> String) -> String 
     value.map_or_else(|| NOTHING.to_owned(), words)
 }
 
+/// The interval at a path, as `1.20 to 1.80`; `None` unless both of its ends are known.
+pub(crate) fn interval(value: &Value, path: &str) -> Option<String> {
+    let [low, high] = ["low", "high"].map(|end| number(at(value, path), end));
+    Some(format!("{:.2} to {:.2}", low?, high?))
+}
+
 /// A time in nanoseconds.
 pub(crate) fn time(nanos: f64) -> String {
     Nanos(nanos.max(0.0).round() as u64).to_string()
@@ -150,5 +156,8 @@ mod tests {
         assert_eq!(cell(&json!([1, 2.5, "x"])), "1, 2.500, x");
         assert_eq!(cell(&json!({"low": 1.0, "high": null})), "high -, low 1.000");
         assert_eq!(said(None, percent), "-");
+        let ends = json!({"a": {"low": 1.2, "high": 1.8}, "b": {"low": 1.0, "high": null}});
+        assert_eq!(interval(&ends, "a").as_deref(), Some("1.20 to 1.80"));
+        assert_eq!((interval(&ends, "b"), interval(&ends, "c")), (None, None));
     }
 }

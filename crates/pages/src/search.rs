@@ -57,12 +57,10 @@ fn headline(document: &Value) -> String {
     };
     let row = read::at(document, field);
     let with = |figure: &str| {
-        let interval = read::at(row, &format!("interval.{figure}"));
-        let ends = [number(interval, "low"), number(interval, "high")];
         let value = said(number(row, &format!("speedup.{figure}")), factor);
-        match ends {
-            [Some(low), Some(high)] => format!("{value} (95 %: {low:.2} to {high:.2})"),
-            _ => format!("{value} (one measurement, no interval)"),
+        match read::interval(row, &format!("interval.{figure}")) {
+            Some(ends) => format!("{value} (95 %: {ends})"),
+            None => format!("{value} (one measurement, no interval)"),
         }
     };
     let verdict = match number(row, "interval.latency.low") {
@@ -121,11 +119,8 @@ pub(crate) fn table(speedups: &Value) -> Table {
     ]);
     for (place, row) in rows(speedups).enumerate() {
         let interval = |figure: &str| {
-            let ends = ["low", "high"].map(|end| number(row, &format!("interval.{figure}.{end}")));
-            match ends {
-                [Some(low), Some(high)] => format!("{low:.2} to {high:.2}"),
-                _ => NOTHING.to_owned(),
-            }
+            let ends = read::interval(row, &format!("interval.{figure}"));
+            ends.unwrap_or_else(|| NOTHING.to_owned())
         };
         let of = |path: &str, words: fn(f64) -> String| said(number(row, path), words);
         let name = text(row, "workload").unwrap_or("?");

@@ -50,10 +50,9 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
 
 /// Where a speedup lies, or that nobody knows.
 fn interval(document: &Value, figure: &str) -> String {
-    let ends = ["low", "high"].map(|end| number(document, &format!("interval.{figure}.{end}")));
-    match ends {
-        [Some(low), Some(high)] => format!(" (95 %: {low:.2} to {high:.2})"),
-        _ => " (one measurement, no interval)".to_owned(),
+    match read::interval(document, &format!("interval.{figure}")) {
+        Some(ends) => format!(" (95 %: {ends})"),
+        None => " (one measurement, no interval)".to_owned(),
     }
 }
 
