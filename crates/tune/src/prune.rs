@@ -2,6 +2,7 @@
 //! which order to tune them.
 //!
 //! **Coarse stage.** Every numeric parameter is swept from its baseline value to 16 times that.
+//! Values that make a drive too large to be held in memory are left out (`coarse`).
 //! Other parameters stay, and limits are ignored. A parameter that never changes the performance is
 //! insensitive. Insensitive parameters are then changed in pairs, because two may hide each other's
 //! effect.
