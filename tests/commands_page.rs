@@ -23,7 +23,7 @@ fn sections(command: &Command, path: &str, page: &mut String) {
         shown = shown.mut_args(|arg| {
             let is_everywhere =
                 arg.is_global_set() || ["help", "version"].contains(&arg.get_id().as_str());
-            arg.hide(is_everywhere)
+            if is_everywhere { arg.hide(true) } else { arg }
         });
     }
     let help = shown.render_long_help().to_string();

@@ -14,7 +14,9 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     let first = order.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
     page.lead(&match order.len() {
         0 => "No parameter matters enough to be tuned.".to_owned(),
-        count => format!("{count} parameters are worth tuning, in this order: {first}, and so on."),
+        1 => format!("One parameter is worth tuning: {first}."),
+        count @ 2..=3 => format!("{count} parameters are worth tuning, in this order: {first}."),
+        count => format!("{count} parameters are worth tuning, these three first: {first}."),
     });
     page.paragraph(&format!(
         "A regression over {} drives, one measurement each, explains {} of the variance of the \
@@ -76,7 +78,9 @@ mod tests {
         let mut page = Page::new(title(&document));
         body(&mut page, &document);
         let html = page.to_html();
-        for part in ["What matters on b for t", "1 parameters are", "50.0 %", "not swept why"] {
+        for part in
+            ["What matters on b for t", "worth tuning: bus.channels.", "50.0 %", "not swept why"]
+        {
             assert!(html.contains(part), "{part} is not in {html}");
         }
         assert!(html.contains("1.000: 0.000, 2.000: -"), "{html}");

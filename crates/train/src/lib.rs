@@ -49,7 +49,7 @@ struct TensorRows {
 struct Network {
     /// Weights and biases of all layers, one after the other, as the optimiser steps them.
     weights: Vec<f32>,
-    /// The same for libtorch.
+    /// `weights` as a tensor, made anew after each step: libtorch computes its gradient.
     all: Tensor,
     /// How the loss changes with each of them.
     gradient: Vec<f32>,

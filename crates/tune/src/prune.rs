@@ -245,9 +245,7 @@ impl<'a> TargetMeter<'a> {
                 measured[place] = answer.ok();
             }
             count += some.len();
-            if count.is_multiple_of(TOLD_EACH) || count == configs.len() || some.len() > 1 {
-                (self.tell)(&format!("  {count} of {} drives", configs.len()));
-            }
+            (self.tell)(&format!("  {count} of {} drives", configs.len()));
         }
         Ok(measured)
     }
