@@ -32,6 +32,7 @@ mod nand;
 mod outputs;
 mod pages;
 mod predict;
+mod readme;
 mod sampling;
 mod search;
 #[cfg(unix)]

@@ -44,7 +44,7 @@ pub use events::EventSource;
 pub use fit::{
     Correlation, Figures, FirmwareModel, FirmwareProvenance, FirmwareShare, FitError, FitOptions,
     FitReport, Gain, Gains, Judgement, Networks, PredictError, PredictedGroup, PredictionErrors,
-    WorkloadError, fit,
+    Say, WorkloadError, fit,
 };
 pub use launch::{ChildMessage, LaunchError};
 pub use observer::{FirmwareObserver, FirmwareReport, LatencyWithFirmware};

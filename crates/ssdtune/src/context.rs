@@ -238,8 +238,16 @@ impl Context {
 
     /// Says something about the run on standard error, unless `--quiet` forbids it.
     pub(crate) fn note(&self, text: impl Display) {
-        if self.level > Level::Quiet {
-            anstream::eprintln!("{text}");
+        self.notes()(&text.to_string());
+    }
+
+    /// [`Self::note`] for other threads.
+    pub(crate) fn notes(&self) -> impl Fn(&str) + Sync + Send + use<> {
+        let quiet = self.level == Level::Quiet;
+        move |text| {
+            if !quiet {
+                anstream::eprintln!("{text}")
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Learners judged on workloads they have not seen, and a model of the best.
 //!
 //! Every learner is trained once for each workload without it, and then predicts it (§3 of the
-//! paper); networks as many times as there are seeds. If wanted, the shape of networks is searched
-//! before that, for each kind of network by itself. The model holds the learner with the least
-//! error of the average, and the learner from a simulator's counts, both trained on all records.
+//! paper); networks as many times as there are seeds. If wanted, the shape of the paper's network
+//! is searched before that. The model holds the learner with the least error of the average, and
+//! the learner from a simulator's counts, both trained on all records.
 //!
 //! Cost: seconds for a thousand records without networks; hours with them.
 
@@ -38,7 +38,8 @@ pub enum Networks {
     None,
     /// Networks of the paper's shape.
     PaperShape,
-    /// Networks of the paper's shape, and of the shapes that a search over Table 2 finds for each.
+    /// Networks of the paper's shape, and the paper's network with the shapes that a search over
+    /// Table 2 finds.
     Search,
 }
 
@@ -59,6 +60,9 @@ pub struct FitOptions {
     /// The program and the version of its simulator's results, for the provenance.
     pub program: String,
 }
+
+/// Is told, in one line each, what networks have been tried: they take minutes to hours.
+pub type Say<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// Why no model could be fitted.
 #[derive(Debug, thiserror::Error)]
@@ -121,9 +125,10 @@ pub fn fit(
     host: &Profile,
     target: &Profile,
     options: &FitOptions,
+    say: Say<'_>,
 ) -> Result<(FirmwareModel, FitReport), FitError> {
     let records = join(host, target, options.statistic)?;
-    let (report, profiled, counts) = fit_records(&records, options)?;
+    let (report, profiled, counts) = fit_records(&records, options, say)?;
     let errors = |name: &str| {
         let found = report.judgements.iter().find(|one| one.learner == name);
         found.map(|one| one.plain.clone()).expect("every learner is judged")
@@ -150,10 +155,14 @@ pub fn fit(
 fn fit_records(
     records: &Records,
     options: &FitOptions,
+    say: Say<'_>,
 ) -> Result<(FitReport, Predictor, Predictor), FitError> {
-    let named = learners(records, options)?;
+    let named = learners(records, options, say)?;
     let mut judgements = Vec::new();
     for (name, learner) in &named {
+        if learner.shape().is_some() {
+            say(&format!("judging {name}"));
+        }
         judgements.push(judged(name, *learner, records, options)?);
     }
     let factor = judgements.iter().find(|one| one.learner == Learner::ScaledHost.name()).cloned();
@@ -187,7 +196,11 @@ fn fit_records(
 type NamedLearners = Vec<(String, Learner)>;
 
 /// The learners to judge. A shape that a search finds twice is judged once.
-fn learners(records: &Records, options: &FitOptions) -> Result<NamedLearners, FitError> {
+fn learners(
+    records: &Records,
+    options: &FitOptions,
+    say: Say<'_>,
+) -> Result<NamedLearners, FitError> {
     let plain = [
         Learner::Static,
         Learner::ScaledHost,
@@ -207,12 +220,11 @@ fn learners(records: &Records, options: &FitOptions) -> Result<NamedLearners, Fi
         named.extend(paper.map(|learner| (learner.name().to_owned(), learner)));
     }
     if options.networks == Networks::Search {
-        for network in networks {
-            let found = search(network, records, epochs, options.seed)?.map(network);
-            for (learner, which) in found.into_iter().zip(["searched", "by p99"]) {
-                if !named.iter().any(|(_, known)| *known == learner) {
-                    named.push((format!("{}, {which}", learner.name()), learner));
-                }
+        let network: ShapedLearner = Learner::Dnn;
+        let found = search(network, records, epochs, options.seed, say)?.map(network);
+        for (learner, which) in found.into_iter().zip(["searched", "by p99"]) {
+            if !named.iter().any(|(_, known)| *known == learner) {
+                named.push((format!("{}, {which}", learner.name()), learner));
             }
         }
     }
@@ -315,7 +327,7 @@ mod tests {
             seed: 0,
             program: String::new(),
         };
-        let (fitted, model, counts) = fit_records(&records, &options).unwrap();
+        let (fitted, model, counts) = fit_records(&records, &options, &|_| ()).unwrap();
         let of = |name: &str| {
             fitted.judgements.iter().find(|one| one.learner == name).unwrap().plain.average_percent
         };

@@ -1,7 +1,7 @@
 //! `ssdtune prune`: which parameters matter for a workload, and in which order to tune them.
 
 use crate::autodb;
-use crate::context::{Context, Level};
+use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use crate::tuning::{self, TuneArgs};
@@ -46,16 +46,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     };
     let deferred = Deferred::new();
     let evaluator = job.evaluator(deferred.flag(), &|_| {});
-    let quiet = context.level() == Level::Quiet;
-    let pruning = context.pool()?.install(|| {
-        let tell = |what: &str| {
-            if !quiet {
-                anstream::eprintln!("{what}");
-            }
-        };
-        prune::prune(&job.task, &settings, &evaluator, &tell)
-    });
-    let pruning = pruning.map_err(tuning::failure)?;
+    ssdtune_output::give_back_large_blocks();
+    let tell = context.notes();
+    let pruned = || prune::prune(&job.task, &settings, &evaluator, &tell);
+    let pruning = context.pool()?.install(pruned).map_err(tuning::failure)?;
     if let Some(db) = &job.db {
         pruning.store(db).map_err(autodb::failure)?;
     }

@@ -3,12 +3,12 @@
 //! The paper trains all 48 shapes to the end, 15 times each. Here all groups are divided into three
 //! folds of whole workloads, and shapes are dropped in rounds: all are trained with a sixteenth of
 //! the passes, the best quarter of them with a quarter, and the best quarter of those with all.
-//! That costs a fiftieth, and a shape that learns slowly but well may be dropped. Shapes are kept
+//! That costs a twentieth, and a shape that learns slowly but well may be dropped. Shapes are kept
 //! by the average or by the 99th percentile. As in the paper, the search has seen every workload,
 //! so shapes that it finds are judged a little too well; the paper's own shape is not.
 
-use super::FitError;
 use super::judge::PredictionErrors;
+use super::{FitError, Say};
 use crate::firmware::records::{Record, Records};
 use crate::firmware::regress::{Learner, NetworkShape, TrainError};
 use rayon::prelude::*;
@@ -31,11 +31,16 @@ pub(super) fn search(
     records: &Records,
     epochs: usize,
     seed: u64,
+    say: Say<'_>,
 ) -> Result<[NetworkShape; 2], FitError> {
     let folds = workload_folds(&records.rows, seed)?;
     let judged = |shapes: &[NetworkShape], epochs: usize| -> Result<Vec<_>, TrainError> {
         let one = |&shape: &NetworkShape| {
-            unseen_errors(learner(NetworkShape { epochs, ..shape }), records, &folds)
+            let shape = NetworkShape { epochs, ..shape };
+            let errors = unseen_errors(learner(shape), records, &folds)?;
+            let [average, p99] = [errors.average_percent, errors.p99_percent];
+            say(&format!("{shape}: average {average:.1} % off, 99th percentile {p99:.1} %"));
+            Ok(errors)
         };
         shapes.par_iter().map(one).collect()
     };
@@ -123,7 +128,7 @@ mod tests {
             (5, 256) if shape.learning_rate == 0.0002 => Learner::Linear,
             _ => Learner::Static,
         };
-        let found = search(best, &made_up(&["AA", "BB", "CC", "DD"], 12), 32, 0).unwrap();
+        let found = search(best, &made_up(&["AA", "BB", "CC", "DD"], 12), 32, 0, &|_| ()).unwrap();
         for shape in found {
             assert_eq!((shape.layers, shape.neurons, shape.epochs), (5, 256, 32), "{shape}");
             assert_eq!(shape.learning_rate, 0.0002);

@@ -64,7 +64,7 @@ enum NetworksArg {
     None,
     /// Six layers of 128 neurons.
     PaperShape,
-    /// That, and the best of all 48 points of Table 2, searched for each kind of network.
+    /// That, and the paper's network with the best of all 48 points of Table 2.
     Search,
 }
 
@@ -105,7 +105,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let host = Profile::read_all(&args.host).map_err(Failure::input)?;
     let target = Profile::read_all(&args.target).map_err(Failure::input)?;
     let options = args.options(context);
-    let fitted = context.pool()?.install(|| fit(&host, &target, &options));
+    let note = context.notes();
+    let fitted = context.pool()?.install(|| fit(&host, &target, &options, &note));
     let (model, report) = fitted.map_err(|error| match error {
         FitError::Join(_) => Failure::input(error),
         other => Failure::Work(other.into()),
