@@ -43,6 +43,19 @@ fn taught(rounds: u64) -> (Lifespan, Write, Write) {
 /// Spare blocks of a plane, enough for every queue.
 const SPARE: u32 = 1_000;
 
+/// What the table of pages rests on: 0 is a page that was never written, and every other past comes
+/// back from its word.
+#[test]
+fn a_past_comes_back_from_its_word() {
+    assert_eq!(Past::of(0), Past { written: 0, life: NEVER, writes: 0 });
+    for written in [0, 1, u32::MAX] {
+        for (life, writes) in [(0, 255), (30, 1), (NEVER, 0), (NEVER, 7)] {
+            let past = Past { written, life, writes };
+            assert_eq!(Past::of(past.word()), past);
+        }
+    }
+}
+
 #[test]
 fn small_drives_have_fewer_queues() {
     let queues = |spare| {
