@@ -227,7 +227,7 @@ fn damaged_and_foreign_snapshots_are_told_apart() {
     let mut newer = bytes.clone();
     newer[8] += 1;
     let error = restore(&config, &tenants, &newer);
-    assert!(matches!(error, Some(SnapshotError::Version { found: 12 })), "{error:?}");
+    assert!(matches!(error, Some(SnapshotError::Version { found: 13 })), "{error:?}");
     let mut other = config.clone();
     other.gc.threshold = 0.3;
     let error = restore(&other, &tenants, &bytes);
