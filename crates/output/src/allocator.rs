@@ -40,8 +40,8 @@ const LARGE: i32 = 1 << 20;
 /// glibc keeps freed blocks of up to 32 MiB for the next one of their size, once such a block was
 /// freed. A program that measures drives of many sizes one after the other finds few of them fit:
 /// `ssdtune prune` then holds half as much memory again. The price is that memory comes from the
-/// system, filled with zeroes, each time. Other C libraries give back by themselves: nothing
-/// happens there.
+/// system, filled with zeroes, each time. It holds for the whole process, so a program decides on
+/// it and no library does. With another C library than glibc nothing happens.
 pub fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: this sets a number in the C library, which guards it by its own lock.

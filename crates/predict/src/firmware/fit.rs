@@ -61,7 +61,8 @@ pub struct FitOptions {
     pub program: String,
 }
 
-/// Is told, in one line each, what networks have been tried: they take minutes to hours.
+/// A function that is told what becomes of networks, in one line for each shape that a search has
+/// tried and for each network that is judged: a fit with networks takes minutes to hours.
 pub type Say<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// Why no model could be fitted.
