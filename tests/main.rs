@@ -32,7 +32,6 @@ mod nand;
 mod outputs;
 mod pages;
 mod predict;
-mod readme;
 mod sampling;
 mod search;
 #[cfg(unix)]
@@ -44,3 +43,5 @@ mod trace;
 mod tune;
 mod validate;
 mod workload;
+#[cfg(unix)]
+mod written;

@@ -20,10 +20,9 @@
 use crate::binding::bind;
 use crate::features::{DemandCollector, ObservedMix, SLOTS};
 use crate::guard::Guard;
-use crate::policy::{Choice, DecisionMemory, NetworkKind, Policy};
+use crate::policy::{Choice, DecisionMemory, NetworkKind, Policy, TenantsError};
 use crate::rates::ratio;
 use crate::strategy::Strategy;
-use crate::vector::TENANTS_MAX;
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
@@ -104,11 +103,8 @@ pub enum AllocatorError {
         found: u32,
     },
     /// The drive has too many tenants, or only one.
-    #[error("the allocator shares a drive out to 2 to {TENANTS_MAX} tenants, not to {found}")]
-    Tenants {
-        /// How many there are.
-        found: usize,
-    },
+    #[error(transparent)]
+    Tenants(#[from] TenantsError),
     /// The drive refuses a binding.
     #[error(transparent)]
     Drive(#[from] SimError),
@@ -152,10 +148,8 @@ impl<'a> Allocator<'a> {
             return Err(AllocatorError::Channels { trained: policy.channels, found });
         }
         let demands: Vec<Demand> = drive.demands().collect();
-        if !(2..=TENANTS_MAX).contains(&demands.len()) {
-            // A drive of one tenant counts nothing.
-            return Err(AllocatorError::Tenants { found: demands.len().max(1) });
-        }
+        // A drive of one tenant counts nothing.
+        policy.kind.check_tenants(demands.len().max(1))?;
         let bound = (Strategy::Shared, vec![false; demands.len()]);
         let collector = DemandCollector::new(demands.len(), collect);
         let guard = (policy.kind == NetworkKind::Parts)
@@ -230,7 +224,6 @@ impl<'a> Allocator<'a> {
             true => observed,
             false => ObservedMix { settled: self.settled(drive), ..observed },
         };
-        let tenants = observed.writers.len();
         let choice = self.policy.choose(&observed, &mut self.memory);
         let choice = if is_divided { choice } else { self.worth_a_switch(choice) };
         let proposed = choice.strategy.clone();
@@ -248,9 +241,9 @@ impl<'a> Allocator<'a> {
         }
         self.decisions.push(Decision {
             at_ns: at.0,
-            level: observed.features.level + 1,
-            reads: observed.features.reads[..tenants].to_vec(),
-            shares: observed.features.shares[..tenants].to_vec(),
+            level: observed.level + 1,
+            reads: observed.readers,
+            shares: observed.shares,
             burst: observed.burst,
             settled: observed.settled,
             favourite: choice.favourite,
@@ -310,8 +303,7 @@ impl<'a> Allocator<'a> {
         let same_kinds = observed.writers == self.bound.1;
         let stays = *proposed == self.bound.0 && same_kinds;
         let place = |strategy: &Strategy| {
-            let ordered = observed.to_ordered(strategy);
-            self.policy.strategies.iter().position(|known| *known == ordered)
+            self.memory.place(observed.writers.len(), &observed.to_ordered(strategy))
         };
         let gain = match (place(&self.bound.0), place(proposed)) {
             // What the network promises says nothing of parts for other kinds.

@@ -9,7 +9,7 @@
 use crate::features::ObservedMix;
 use crate::labels::LabelledMix;
 use crate::mix::{Mix, MixTenant};
-use crate::policy::Policy;
+use crate::policy::{Policy, TenantsError};
 use crate::strategy::Strategy;
 use crate::vector::LEVELS;
 use serde::Serialize;
@@ -154,20 +154,24 @@ pub struct Evaluation {
 }
 
 /// Judges a policy and compares it with `Shared` and `Isolated`.
-pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Evaluation {
+///
+/// # Errors
+/// The policy cannot decide about so many tenants as a mix has.
+pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Result<Evaluation, TenantsError> {
+    mixes.iter().try_for_each(|mix| policy.kind.check_tenants(mix.mix.tenants.len()))?;
     let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
     let of_kind = |is_bursty: bool| {
         let is_so = |mix: &&LabelledMix| mix.mix.is_bursty() == is_bursty;
         let some: Vec<&LabelledMix> = mixes.iter().copied().filter(is_so).collect();
         (!some.is_empty() && some.len() < mixes.len()).then(|| score(policy, &some))
     };
-    Evaluation {
+    Ok(Evaluation {
         model: score(policy, mixes),
         plain: of_kind(false),
         bursty: of_kind(true),
         shared: fixed(Strategy::Shared),
         isolated: fixed(Strategy::Isolated),
-    }
+    })
 }
 
 /// What the decisions of a policy cost (section IV-D).
@@ -222,7 +226,11 @@ pub struct MapPoint {
 /// What a policy chooses for half writers and half readers at every intensity level, with write
 /// shares of 90 % down to 10 % (Fig. 6). Writers have equal shares, and so have readers. Share by
 /// share, the levels in their order.
-pub fn choice_map(policy: &Policy, tenants: usize) -> Vec<MapPoint> {
+///
+/// # Errors
+/// The policy cannot decide about so many tenants.
+pub fn choice_map(policy: &Policy, tenants: usize) -> Result<Vec<MapPoint>, TenantsError> {
+    policy.kind.check_tenants(tenants)?;
     let writers = tenants / 2;
     let readers = tenants - writers;
     let collect = Nanos(policy.collect_ns);
@@ -243,5 +251,5 @@ pub fn choice_map(policy: &Policy, tenants: usize) -> Vec<MapPoint> {
             points.push(MapPoint { level, write_share, strategy });
         }
     }
-    points
+    Ok(points)
 }

@@ -23,7 +23,7 @@ use ssdtune_sim::Demand;
 use ssdtune_trace::{Op, Request};
 
 pub use crate::rates::Rates;
-pub use crate::vector::{FEATURES, Intensity, LEVELS, MixFeatures, TENANTS_MAX};
+pub use crate::vector::{FEATURES, Intensity, LEVELS, MixFeatures, VECTOR_TENANTS};
 
 /// How many slots a period is divided into.
 pub const SLOTS: u64 = 250;
@@ -246,13 +246,18 @@ pub fn pages_of(request: &Request, page_sectors: u32) -> u64 {
     (end - 1) / page_sectors - request.lba.0 / page_sectors + 1
 }
 
-/// What a policy is told of a mix: its features, its rates, and an order of its tenants.
-#[derive(Clone, Debug, PartialEq)]
+/// What a policy is told of a mix: its intensity, its rates, and an order of its tenants. All lists
+/// have an entry for each tenant, as the drive numbers them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservedMix {
-    /// The features, with the tenants as the drive numbers them.
-    pub features: MixFeatures,
+    /// Intensity level, from 0 to [`LEVELS`] - 1.
+    pub level: u8,
+    /// Whether each tenant mostly reads; false for one that did nothing.
+    pub readers: Vec<bool>,
     /// Whether each tenant mostly writes.
     pub writers: Vec<bool>,
+    /// Each tenant's share of the flash pages asked for, 0 to 1.
+    pub shares: Vec<f64>,
     /// `place[tenant]` is the tenant's place when tenants are ordered: writers first, then the
     /// busiest first.
     pub place: Vec<usize>,
@@ -275,29 +280,26 @@ pub struct ObservedMix {
 
 impl ObservedMix {
     /// The mix that asked for this in a period.
-    ///
-    /// # Panics
-    /// If there are more than [`TENANTS_MAX`] tenants.
     pub fn new(period: &PeriodDemand, intensity: Intensity) -> Self {
-        let tenants = period.asked.len();
-        assert!(tenants <= TENANTS_MAX, "{tenants} tenants are too many");
-        let level = intensity.level(period.rate_pages());
-        let mut features = MixFeatures { level, ..MixFeatures::default() };
-        for (tenant, asked) in period.asked.iter().enumerate() {
-            features.reads[tenant] = asked.read_pages > asked.written_pages;
-            features.shares[tenant] = ratio(asked.pages() as f64, period.pages() as f64);
-        }
-        let writers = period.asked.iter().map(|a| a.written_pages > a.read_pages).collect();
-        let ordered = Self::ordered(features, writers, period.rates());
+        let asked = || period.asked.iter();
+        let writers: Vec<bool> = asked().map(|own| own.written_pages > own.read_pages).collect();
+        let all = period.pages() as f64;
+        let shares: Vec<f64> = asked().map(|own| ratio(own.pages() as f64, all)).collect();
         let slots: Vec<Vec<SlotPages>> =
             period.slots.iter().map(|own| joined(own, (SLOTS / DECISION_SLOTS) as usize)).collect();
         let count = slots.first().map_or(1, Vec::len).max(1);
         Self {
+            level: intensity.level(period.rate_pages()),
+            readers: asked().map(|own| own.read_pages > own.written_pages).collect(),
+            place: places(&writers, &shares),
             burst: period.burst(),
-            deviations: (0..tenants).map(|tenant| period.deviation(tenant)).collect(),
+            rates: period.rates(),
+            deviations: (0..shares.len()).map(|tenant| period.deviation(tenant)).collect(),
             slots,
             slot_seconds: period.seconds / count as f64,
-            ..ordered
+            settled: vec![0.0; shares.len()],
+            writers,
+            shares,
         }
     }
 
@@ -319,27 +321,17 @@ impl ObservedMix {
         Self::new(&first_period(&requests, mix.tenants.len(), period, 32), intensity)
     }
 
-    fn ordered(features: MixFeatures, writers: Vec<bool>, rates: Vec<Rates>) -> Self {
-        let mut order: Vec<usize> = (0..writers.len()).collect();
-        order.sort_by(|&a, &b| {
-            let busier = features.shares[b].total_cmp(&features.shares[a]);
-            (!writers[a]).cmp(&!writers[b]).then(busier)
-        });
-        let mut place = vec![0; order.len()];
-        for (number, &tenant) in order.iter().enumerate() {
-            place[tenant] = number;
-        }
-        let [deviations, settled] = [(); 2].map(|()| vec![0.0; rates.len()]);
-        let (burst, slots, slot_seconds) = (0.0, Vec::new(), 0.0);
-        Self { features, writers, place, burst, rates, deviations, slots, slot_seconds, settled }
-    }
-
     /// The paper's nine numbers, with the tenants ordered.
+    ///
+    /// # Panics
+    /// If there are more than [`VECTOR_TENANTS`] tenants.
     pub fn vector(&self) -> [f64; FEATURES] {
-        let mut ordered = MixFeatures { level: self.features.level, ..MixFeatures::default() };
+        let tenants = self.place.len();
+        assert!(tenants <= VECTOR_TENANTS, "the vector has no places for {tenants} tenants");
+        let mut ordered = MixFeatures { level: self.level, ..MixFeatures::default() };
         for (tenant, &place) in self.place.iter().enumerate() {
-            ordered.reads[place] = self.features.reads[tenant];
-            ordered.shares[place] = self.features.shares[tenant];
+            ordered.reads[place] = self.readers[tenant];
+            ordered.shares[place] = self.shares[tenant];
         }
         ordered.vector().map(f64::from)
     }
@@ -357,6 +349,20 @@ impl ObservedMix {
         }
         strategy.reordered(&order)
     }
+}
+
+/// The place of each tenant when tenants are ordered: writers first, then the busiest first.
+fn places(writers: &[bool], shares: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..writers.len()).collect();
+    order.sort_by(|&a, &b| {
+        let busier = shares[b].total_cmp(&shares[a]);
+        (!writers[a]).cmp(&!writers[b]).then(busier)
+    });
+    let mut places = vec![0; order.len()];
+    for (place, &tenant) in order.iter().enumerate() {
+        places[tenant] = place;
+    }
+    places
 }
 
 #[cfg(test)]
@@ -381,7 +387,7 @@ mod tests {
         let intensity = Intensity { requests_per_s_max: 10_000.0 };
         let pages = [[100, 2], [0, 50], [300, 10], [3, 200]];
         let observed = ObservedMix::new(&period(&pages), intensity);
-        assert_eq!(observed.features.level, 13);
+        assert_eq!(observed.level, 13);
         assert_eq!(observed.writers, [false, true, false, true]);
         let vector = observed.vector();
         assert_eq!(vector[1..5], [0.0, 0.0, 1.0, 1.0]);
@@ -401,10 +407,8 @@ mod tests {
     fn a_silent_drive_has_no_writers() {
         let intensity = Intensity { requests_per_s_max: 1.0 };
         let observed = ObservedMix::new(&period(&[[0; 2]; 2]), intensity);
-        assert_eq!(
-            (observed.writers.clone(), observed.features),
-            (vec![false; 2], MixFeatures::default())
-        );
+        assert_eq!((&observed.readers, &observed.writers), (&vec![false; 2], &vec![false; 2]));
+        assert_eq!((observed.level, observed.shares), (0, vec![0.0; 2]));
         assert_eq!((observed.place, observed.burst), (vec![0, 1], 0.0));
     }
 

@@ -11,7 +11,7 @@
 use crate::features::{DECISION_SLOTS, PeriodDemand, SLOTS, in_slots};
 use crate::mix::Mix;
 use crate::simulation::{MixSimulator, SimulationError, SimulationSettings, StrategyOutcome};
-use crate::strategy::Strategy;
+use crate::strategy::{Strategy, TENANTS};
 use crate::vector::Intensity;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -277,8 +277,8 @@ fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
         lines.next().ok_or_else(|| wrong(0, "it has no line that says what it holds".into()))?;
     let source: LabelSource = serde_json::from_str(first)
         .map_err(|error| wrong(0, format!("it does not say what it holds: {error}")))?;
-    if source.tenants.is_empty() || !source.tenants.iter().all(|&t| (2..=4).contains(&t)) {
-        return Err(wrong(0, "tenants must be 2 to 4".into()));
+    if source.tenants.is_empty() || !source.tenants.iter().all(|t| TENANTS.contains(t)) {
+        return Err(wrong(0, "tenants must be 2 to 8".into()));
     }
     let (mut mixes, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, text) in lines {

@@ -75,7 +75,7 @@ pub use evaluation::{Evaluation, Score, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
 pub use mix::{Mix, MixStyle, MixTenant};
-pub use policy::{Choice, Policy};
+pub use policy::{Choice, Policy, TenantsError};
 pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
 };

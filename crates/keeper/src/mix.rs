@@ -372,12 +372,11 @@ mod tests {
             let period = first_period(&requests, 4, Nanos::MAX, OPTIONS.page_sectors);
             let seen = ObservedMix::new(&period, INTENSITY);
             assert!(seen.burst.abs() < 3.5, "mix {number} comes at random: {}", seen.burst);
-            let seen = seen.features;
             assert_eq!(seen.level + 1, mix.level, "mix {number}");
             for (tenant, drawn) in mix.tenants.iter().enumerate() {
                 assert!((seen.shares[tenant] - drawn.share).abs() < 0.01, "mix {number}");
                 // A tenant with a handful of requests may seem to be of the other kind.
-                assert!(drawn.share < 0.005 || seen.reads[tenant] != drawn.writes);
+                assert!(drawn.share < 0.005 || seen.readers[tenant] != drawn.writes);
             }
         }
     }

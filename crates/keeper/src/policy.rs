@@ -16,8 +16,8 @@
 use crate::features::ObservedMix;
 use crate::forecast::{self, DriveFigures, Forecast};
 use crate::labels::{LabelSource, is_like};
-use crate::strategy::Strategy;
-use crate::vector::{FEATURES, Intensity};
+use crate::strategy::{Strategy, TENANTS};
+use crate::vector::{FEATURES, Intensity, VECTOR_TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
@@ -45,6 +45,32 @@ impl NetworkKind {
             Self::Parts => (forecast::INPUTS, forecast::OUTPUTS),
         }
     }
+
+    /// Checks that such a network can decide about this number of tenants. A part may be anybody's,
+    /// and the paper's vector has four places.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check_tenants(self, found: usize) -> Result<(), TenantsError> {
+        let most = match self {
+            Self::Classifier | Self::Ranker => VECTOR_TENANTS,
+            Self::Parts => *TENANTS.end(),
+        };
+        match (*TENANTS.start()..=most).contains(&found) {
+            true => Ok(()),
+            false => Err(TenantsError { found, most }),
+        }
+    }
+}
+
+/// A network cannot decide about so many tenants, or so few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a network of this kind shares a drive out to 2 to {most} tenants, not to {found}")]
+pub struct TenantsError {
+    /// How many there are.
+    pub found: usize,
+    /// The most that it can decide about.
+    pub most: usize,
 }
 
 /// By how many standard deviations a part may be asked for more than a period shows, when the risk
@@ -82,7 +108,8 @@ pub struct Policy {
     /// [`ObservedMix::burst`] is as large again by a factor of e. Only networks of parts have it.
     pub doubt: f64,
     /// The strategies to choose from, for tenants ordered as in [`ObservedMix`]. The first one is
-    /// `Shared`.
+    /// `Shared`. For a number of tenants that has parts of its own and none here, a network of
+    /// parts chooses from all that there are.
     pub strategies: Vec<Strategy>,
     /// The network.
     pub network: MlpModel,
@@ -108,12 +135,22 @@ pub struct Choice {
 /// The memory that the decisions of one policy need, and what its last decision was made from.
 #[derive(Clone, Debug)]
 pub struct DecisionMemory {
+    /// The strategies to choose from, for each number of tenants in [`TENANTS`].
+    strategies: Vec<Vec<Strategy>>,
     buffer: Buffer,
     /// For a network of parts.
     forecast: Option<Forecast>,
     /// For each strategy, depending on the kind of network: its probability, the logarithm of its
     /// ratio to `Shared`, or its total latency in nanoseconds.
     outlook: Vec<f64>,
+}
+
+impl DecisionMemory {
+    /// The place of a strategy among those to choose from for this number of ordered tenants.
+    pub fn place(&self, tenants: usize, strategy: &Strategy) -> Option<usize> {
+        let known = &self.strategies[tenants - TENANTS.start()];
+        known.iter().position(|known| known == strategy)
+    }
 }
 
 impl Policy {
@@ -182,17 +219,31 @@ impl Policy {
 
     /// The memory that its decisions need.
     pub fn memory(&self) -> DecisionMemory {
+        let strategies: Vec<_> = TENANTS.map(|tenants| self.strategies_for(tenants)).collect();
         let forecast = matches!(self.kind, NetworkKind::Parts)
-            .then(|| Forecast::new(&self.strategies, self.drive()));
-        DecisionMemory { buffer: Buffer::default(), forecast, outlook: Vec::new() }
+            .then(|| Forecast::new(&strategies, self.drive()));
+        DecisionMemory { strategies, buffer: Buffer::default(), forecast, outlook: Vec::new() }
+    }
+
+    /// The strategies to choose from for this number of tenants.
+    fn strategies_for(&self, tenants: usize) -> Vec<Strategy> {
+        let is_own =
+            |one: &Strategy| matches!(one, Strategy::Parts(parts) if parts.len() == tenants);
+        let are_listed = tenants == 2 || self.strategies.iter().any(is_own);
+        match self.kind == NetworkKind::Parts && !are_listed {
+            true => Strategy::all(self.channels, tenants),
+            false => self.strategies.clone(),
+        }
     }
 
     /// The strategy for an observed mix. `memory` must come from [`Policy::memory`] of this policy.
     ///
     /// # Panics
-    /// If the memory is another policy's.
+    /// If the memory is another policy's, or [`NetworkKind::check_tenants`] refuses the number of
+    /// tenants.
     pub fn choose(&self, observed: &ObservedMix, memory: &mut DecisionMemory) -> Choice {
-        let DecisionMemory { buffer, forecast, outlook } = memory;
+        let DecisionMemory { strategies, buffer, forecast, outlook } = memory;
+        let strategies = &strategies[observed.writers.len() - TENANTS.start()];
         let found = match forecast {
             Some(forecast) => forecast.totals(&self.network, observed),
             None => {
@@ -203,7 +254,7 @@ impl Policy {
         outlook.clear();
         outlook.extend_from_slice(found);
         let mut best = 0;
-        for (number, strategy) in self.strategies.iter().enumerate() {
+        for (number, strategy) in strategies.iter().enumerate() {
             let is_better = match self.kind {
                 NetworkKind::Classifier => outlook[number] > outlook[best],
                 NetworkKind::Ranker | NetworkKind::Parts => outlook[number] < outlook[best],
@@ -212,9 +263,12 @@ impl Policy {
                 best = number;
             }
         }
+        let favourite = observed.to_drive(&strategies[best]);
         let gain = self.gain(memory, 0, best);
-        let doubtful_gain = if best > 0 { self.promise(observed, memory, best) } else { 0.0 };
-        let favourite = observed.to_drive(&self.strategies[best]);
+        let doubtful_gain = match best {
+            0 => 0.0,
+            _ => self.promise(observed, memory, best, &favourite),
+        };
         let strategy = match best > 0 && doubtful_gain < self.abstain {
             true => Strategy::Shared,
             false => favourite.clone(),
@@ -222,20 +276,25 @@ impl Policy {
         Choice { strategy, favourite, gain, doubtful_gain }
     }
 
-    /// What the strategy of a number promises over `Shared`, as [`Policy::abstain`] counts, less
-    /// what it must promise more in bursts.
-    fn promise(&self, observed: &ObservedMix, memory: &mut DecisionMemory, number: usize) -> f64 {
+    /// What the strategy of a number, which is `strategy` on the drive, promises over `Shared`, as
+    /// [`Policy::abstain`] counts, less what it must promise more in bursts.
+    fn promise(
+        &self,
+        observed: &ObservedMix,
+        memory: &mut DecisionMemory,
+        number: usize,
+        strategy: &Strategy,
+    ) -> f64 {
         let DecisionMemory { forecast: Some(forecast), .. } = memory else {
             return self.gain(memory, 0, number);
         };
-        let strategy = observed.to_drive(&self.strategies[number]);
         let mut total = |one: &Strategy| forecast.total(&self.network, one, observed, DEVIATIONS);
-        (total(&Strategy::Shared) / total(&strategy)).ln()
+        (total(&Strategy::Shared) / total(strategy)).ln()
             - self.doubt * observed.burst.max(1.0).ln()
     }
 
-    /// What one strategy promised over another in the last decision, both by their places in
-    /// [`Policy::strategies`]: the logarithm of their latencies or, of a classifier, probabilities.
+    /// What one strategy promised over another in the last decision, both by their places among
+    /// those to choose from ([`DecisionMemory::place`]): the logarithm of their latencies or, of a classifier, probabilities.
     pub fn gain(&self, memory: &DecisionMemory, from: usize, to: usize) -> f64 {
         let [from, to] = [from, to].map(|number| memory.outlook[number]);
         match self.kind {

@@ -13,7 +13,7 @@ use crate::evaluation::{Score, followed_cost, score, score_network};
 use crate::features::{DECISION_SLOTS, ObservedMix, PeriodDemand, Rates};
 use crate::forecast::{self, DriveFigures};
 use crate::labels::{LabelSource, LabelledMix, Labels};
-use crate::policy::{NetworkKind, Policy};
+use crate::policy::{NetworkKind, Policy, TenantsError};
 use crate::queue::{add_slots, unevenness, waits};
 use crate::rates::ratio;
 use crate::simulation::{LOOKS, MeanLatencies};
@@ -125,6 +125,9 @@ pub enum TrainError {
         /// How many there are.
         found: usize,
     },
+    /// The mixes have more tenants than such a network has inputs for.
+    #[error(transparent)]
+    Tenants(#[from] TenantsError),
     /// The network cannot be trained.
     #[error(transparent)]
     Network(#[from] MlpError),
@@ -212,6 +215,7 @@ fn fit(
 ) -> Result<(Policy, Curves, usize), TrainError> {
     let source = &labels.source;
     let tenants = source.tenants.iter().copied().max().unwrap_or(2);
+    recipe.kind.check_tenants(tenants)?;
     let strategies = Strategy::all(source.channels, tenants);
     let intensity = source.intensity();
     let examples = Examples { mixes, intensity, parts, strategies: &strategies };

@@ -10,13 +10,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most tenants of a mix: those that the vector has places for.
-pub const TENANTS_MAX: usize = 4;
+/// The most tenants of a mix that the vector has places for.
+pub const VECTOR_TENANTS: usize = 4;
 /// Number of intensity levels. People count them from 1, in options and documents; networks are
 /// given numbers from 0.
 pub const LEVELS: u8 = 20;
 /// How many numbers the vector has.
-pub const FEATURES: usize = 1 + 2 * TENANTS_MAX;
+pub const FEATURES: usize = 1 + 2 * VECTOR_TENANTS;
 
 /// Which request rate each intensity level stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,9 +40,9 @@ pub struct MixFeatures {
     /// Intensity level, from 0 to [`LEVELS`] - 1.
     pub level: u8,
     /// Whether each tenant mostly reads; false for one that did nothing.
-    pub reads: [bool; TENANTS_MAX],
+    pub reads: [bool; VECTOR_TENANTS],
     /// Each tenant's share of all requests, 0 to 1.
-    pub shares: [f64; TENANTS_MAX],
+    pub shares: [f64; VECTOR_TENANTS],
 }
 
 impl MixFeatures {
@@ -50,9 +50,9 @@ impl MixFeatures {
     pub fn vector(&self) -> [f32; FEATURES] {
         let mut vector = [0.0; FEATURES];
         vector[0] = f32::from(self.level);
-        for tenant in 0..TENANTS_MAX {
+        for tenant in 0..VECTOR_TENANTS {
             vector[1 + tenant] = f32::from(u8::from(self.reads[tenant]));
-            vector[1 + TENANTS_MAX + tenant] = self.shares[tenant] as f32;
+            vector[1 + VECTOR_TENANTS + tenant] = self.shares[tenant] as f32;
         }
         vector
     }

@@ -31,22 +31,26 @@ impl EndingAllocator {
     }
 }
 
-/// From this size on, in bytes, [`give_back_large_blocks`] asks the system for each block apart.
+/// From this size on, in bytes, [`give_back_freed_memory`] has each block asked for apart.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: i32 = 1 << 20;
 
-/// Makes the C library give every freed block of a mebibyte and more back to the system at once.
+/// Gives memory that was freed, and that the C library keeps for what comes, back to the system.
+/// From the first call on, blocks of a mebibyte and more go back whenever they are freed.
 ///
-/// glibc keeps freed blocks of up to 32 MiB for the next one of their size, once such a block was
-/// freed. A program that measures drives of many sizes one after the other finds few of them fit:
-/// `ssdtune prune` then holds half as much memory again. The price is that memory comes from the
-/// system, filled with zeroes, each time. It holds for the whole process, so a program decides on
-/// it and no library does. With another C library than glibc nothing happens.
-pub fn give_back_large_blocks() {
+/// glibc keeps small blocks that were freed, for each thread apart, and large ones of up to 32 MiB
+/// for others of their size. A program that measures drives of many sizes one after the other finds
+/// few that fit: without this `ssdtune prune` holds half as much memory again. The price is that
+/// memory comes from the system, filled with zeroes, each time, and that other threads wait for
+/// memory during the call: so make it after what takes longer. It is for the whole process: a
+/// program calls it and no library does. With another C library than glibc nothing happens.
+pub fn give_back_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: this sets a number in the C library, which guards it by its own lock.
+    // SAFETY: the first sets a number in the C library, the second moves no block that is in use,
+    // and the library guards both by its own locks.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
+        libc::malloc_trim(0);
     }
 }
 

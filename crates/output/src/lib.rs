@@ -49,7 +49,7 @@ mod lines;
 mod place;
 mod plan;
 
-pub use allocator::{EndingAllocator, give_back_large_blocks};
+pub use allocator::{EndingAllocator, give_back_freed_memory};
 pub use file::{OutputFile, given_up, remove, remove_unfinished, write, write_into};
 pub use lines::{ForeignFile, LineFile, LineFileError, LineKind};
 pub use plan::{Conflict, OutputPlan};

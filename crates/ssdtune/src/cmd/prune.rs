@@ -45,8 +45,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ..PruneSettings::default()
     };
     let deferred = Deferred::new();
-    let evaluator = job.evaluator(deferred.flag(), &|_| {});
-    ssdtune_output::give_back_large_blocks();
+    // Drives of many sizes follow each other: what one leaves is of no use to the next.
+    ssdtune_output::give_back_freed_memory();
+    let evaluator = job.evaluator(deferred.flag(), &|_| ssdtune_output::give_back_freed_memory());
     let tell = context.notes();
     let pruned = || prune::prune(&job.task, &settings, &evaluator, &tell);
     let pruning = context.pool()?.install(pruned).map_err(tuning::failure)?;

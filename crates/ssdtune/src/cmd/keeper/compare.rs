@@ -30,11 +30,11 @@ pub(crate) struct Args {
 
     /// Workload models, one for each tenant: bundled ones (`ssdtune trace models` lists them) or
     /// files.
-    #[arg(long, value_name = "NAME|FILE.toml", num_args = 2..=4)]
+    #[arg(long, value_name = "NAME|FILE.toml", num_args = 2..=8)]
     workload: Vec<String>,
 
     /// Trace files, one for each tenant; `-` is standard input.
-    #[arg(long, value_name = "FILE", num_args = 2..=4)]
+    #[arg(long, value_name = "FILE", num_args = 2..=8)]
     trace: Vec<PathBuf>,
 
     #[command(flatten)]

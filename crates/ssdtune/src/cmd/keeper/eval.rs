@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             test
         }
     };
-    let evaluation = evaluate(&policy, &mixes);
+    let evaluation = evaluate(&policy, &mixes).map_err(Failure::input)?;
     let cost = decision_cost(&policy, &mixes);
     let text = evaluation.text(&cost);
     context.show(&Document { evaluation, cost }, text)

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Number of tenants. Half of them write and half read; writers have equal shares, and so have
     /// readers.
     #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]
+    #[arg(value_parser = clap::value_parser!(u8).range(2..=8))]
     tenants: u8,
 
     /// Also draw the map as an SVG file.
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 /// Asks the network at every intensity level and write share, and prints its choices.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = Policy::read(&args.model).map_err(Failure::input)?;
-    let points = choice_map(&policy, args.tenants.into());
+    let points = choice_map(&policy, args.tenants.into()).map_err(Failure::usage)?;
     if let Some(path) = &args.plot {
         outputs::write(path, choice_map_chart(&points).as_str())?;
     }

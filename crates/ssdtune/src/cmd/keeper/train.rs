@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn failure(error: TrainError) -> Failure {
     match error {
-        TrainError::TooFew { .. } => Failure::input(error),
+        TrainError::TooFew { .. } | TrainError::Tenants(_) => Failure::input(error),
         TrainError::Network(_) => Failure::Work(error.into()),
     }
 }
