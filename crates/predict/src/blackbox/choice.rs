@@ -3,7 +3,7 @@
 //! The first two in five [`Designs`] are taken as they are drawn. Then a model is learned from all
 //! that was measured, and of each four designs drawn next the one is measured whose latency it is
 //! least certain of; a fifth of all at a time. Whether that is better than to take all as they are
-//! drawn is undecided: it was on two drives of three (docs/results/predict.md).
+//! drawn is undecided on all three drives it was tried on (docs/results/predict.md).
 //!
 //! What is chosen follows from what was measured, and that from the drive, the settings and the
 //! seed alone. So a sweep that was interrupted goes on to the same file.
