@@ -1,5 +1,5 @@
-//! README.md and the pages of the reference: every command of their blocks runs, on files that stand
-//! for those of a reader.
+//! README.md and the pages of the reference: every command of their blocks runs, on files that
+//! stand for those of a reader.
 //!
 //! What takes minutes is made small (`SMALL`, `Page::small`); what cannot run everywhere is left
 //! out, with the reason (`Page::left_out`). `tests/book.rs` runs the tutorial and the how-tos.
@@ -55,7 +55,8 @@ struct Page {
 
 /// A model of a drive's points that was learned from few of them.
 const MODEL: [&str; 2] = [
-    "ssdtune predict-perf sweep --device z-ssd --sample 130 --pages 500 --requests-max 200 --out z-ssd.jsonl",
+    "ssdtune predict-perf sweep --device z-ssd --sample 130 --pages 500 --requests-max 200 \
+     --out z-ssd.jsonl",
     "ssdtune predict-perf fit z-ssd.jsonl --train 100 --folds 2 --out z-ssd.model.json",
 ];
 
@@ -113,9 +114,8 @@ const PAGES: [Page; 10] = [
     },
     Page {
         file: "docs/cluster.md",
-        before: &[
-            "ssdtune keeper label --mixes 16 --requests 500 --rate-max 20000 --part 1/16 --out part-1.jsonl",
-        ],
+        before: &["ssdtune keeper label --mixes 16 --requests 500 --rate-max 20000 --part 1/16 \
+             --out part-1.jsonl"],
         small: &[("--mixes 5000 --rate-max 200000", "--mixes 16 --requests 500 --rate-max 20000")],
         left_out: &[("python ", "needs the Python package and a cluster")],
     },
@@ -140,9 +140,8 @@ const PAGES: [Page; 10] = [
     },
     Page {
         file: "docs/predict-perf.md",
-        before: &[
-            "for n in 1 2 3 4 5 6 7; do ssdtune --seed $n trace generate database -n 4000 -o d$n.csv; done",
-        ],
+        before: &["for n in 1 2 3 4 5 6 7; do \
+             ssdtune --seed $n trace generate database -n 4000 -o d$n.csv; done"],
         small: &[(" ... --calibrate", " d?.csv --calibrate")],
         left_out: &[
             ("fio ", "reads a drive for minutes"),

@@ -294,7 +294,8 @@ impl Policy {
     }
 
     /// What one strategy promised over another in the last decision, both by their places among
-    /// those to choose from ([`DecisionMemory::place`]): the logarithm of their latencies or, of a classifier, probabilities.
+    /// those to choose from ([`DecisionMemory::place`]): the logarithm of their latencies or, of a
+    /// classifier, probabilities.
     pub fn gain(&self, memory: &DecisionMemory, from: usize, to: usize) -> f64 {
         let [from, to] = [from, to].map(|number| memory.outlook[number]);
         match self.kind {
