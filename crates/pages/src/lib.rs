@@ -31,6 +31,7 @@ mod other;
 mod placement;
 mod pruning;
 mod read;
+mod sampled;
 mod search;
 mod simulation;
 mod tenants;
@@ -54,6 +55,23 @@ impl Shown {
     /// A document of this name.
     pub fn new(name: impl Into<String>, document: Value) -> Self {
         Self { name: name.into(), document, series: Vec::new() }
+    }
+
+    /// The document in the text of a file of this name.
+    ///
+    /// # Errors
+    /// What is wrong with it: it is no JSON, or it holds nothing that could be shown.
+    pub fn read(name: String, text: &str) -> Result<Self, String> {
+        let document: Value =
+            serde_json::from_str(text).map_err(|error| format!("{name}: no JSON: {error}"))?;
+        let is_empty = match &document {
+            Value::Object(fields) => fields.is_empty(),
+            of => of.as_array().is_none_or(Vec::is_empty),
+        };
+        match is_empty {
+            true => Err(format!("{name}: it holds no result of ssdtune")),
+            false => Ok(Self::new(name, document)),
+        }
     }
 
     /// Reads the files of time series that the document names, where they are there and plain
@@ -95,6 +113,7 @@ fn beside(documents: &[Shown]) -> Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Simulation,
+    Sampled,
     Search,
     Grades,
     Choice,
@@ -112,7 +131,9 @@ impl Kind {
     fn of(document: &Value) -> Self {
         let first = read::each(document, "").first().unwrap_or(document);
         let has = |names: &[&str]| names.iter().all(|name| !read::at(first, name).is_null());
+        let cell = read::at(document, "cells.0");
         match () {
+            () if has(&["cells"]) && sampled::is_told_from_windows(cell) => Self::Sampled,
             () if has(&["cells"]) && document.is_object() => Self::Simulation,
             () if has(&["question", "training", "effort"]) => Self::Search,
             () if has(&["drive", "target"]) && document.is_array() => Self::Grades,
@@ -131,7 +152,7 @@ impl Kind {
 
 fn title(document: &Value) -> String {
     match Kind::of(document) {
-        Kind::Simulation => simulation::title(document),
+        Kind::Simulation | Kind::Sampled => simulation::title(document),
         Kind::Search => search::title(document),
         Kind::Grades => "Drives graded".to_owned(),
         Kind::Choice => choice::title(document),
@@ -150,6 +171,7 @@ fn body(page: &mut Page, shown: &Shown) {
     let document = &shown.document;
     match Kind::of(document) {
         Kind::Simulation => simulation::body(page, std::slice::from_ref(shown)),
+        Kind::Sampled => sampled::body(page, std::slice::from_ref(shown)),
         Kind::Search => search::body(page, document),
         Kind::Grades => grades::body(page, document),
         Kind::Placement => placement::body(page, document),
@@ -161,5 +183,49 @@ fn body(page: &mut Page, shown: &Shown) {
         Kind::WhatIf => whatif::body(page, document),
         Kind::Ablation => whatif::ablation(page, document),
         Kind::Other => other::body(page, document),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_holds_nothing_is_refused() {
+        for text in ["{}", "[]", "1", "null", "{"] {
+            let error = Shown::read("a.json".to_owned(), text).unwrap_err();
+            assert!(error.starts_with("a.json: "), "{error}");
+        }
+        assert!(Shown::read("a.json".to_owned(), r#"{"a": 1}"#).is_ok());
+    }
+
+    #[test]
+    fn a_simulation_told_from_windows_has_its_figures_on_the_page() {
+        let figure = |value: f64| json!({"value": value, "interval": {"low": 90.0, "high": 120.0}});
+        let own = json!({
+            "requests": "all", "share": 1.0, "mean": figure(100.0),
+            "percentiles": [["p99", {"value": 2_000.0, "interval": null}]],
+        });
+        let report = json!({
+            "run": {"requests": 3000, "kept": 40, "measured": 200, "windows": 40, "covered": 0.5},
+            "latency_ns": [own], "no_interval": null,
+        });
+        let document = json!({"cells": [{"device": "z-ssd", "workload": "a", "report": report}]});
+        assert_eq!(Kind::of(&document), Kind::Sampled);
+        let html = page_of(&[Shown::new("a.json", document)]).to_html();
+        for figure in ["3,000 requests", "100 ns (90 ns to 120 ns)", "2000 ns", "40 windows of 200"]
+        {
+            assert!(html.contains(figure), "{figure} is not in {html}");
+        }
+    }
+
+    #[test]
+    fn loads_that_were_left_out_have_their_reason_on_the_page() {
+        let loads = json!([{"name": "a", "skipped": "it hardly writes", "cells": []}]);
+        let document = json!({"loads": loads, "geometric_means": {}, "paired": []});
+        let html = page_of(&[Shown::new("a.json", document)]).to_html();
+        assert!(html.contains("it hardly writes") && html.contains("No load was measured"));
+        assert!(!html.contains("<svg"));
     }
 }

@@ -20,6 +20,15 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
             loads.len()
         ));
     }
+    for load in loads {
+        if let Some(reason) = text(load, "skipped") {
+            page.note(&format!("Left out: {reason}."));
+        }
+    }
+    if means.is_empty() {
+        page.lead("No load was measured.");
+        return;
+    }
     let verdicts = each(document, "paired");
     if !verdicts.is_empty() {
         page.paragraph("A difference is known where its interval of 95 % does not hold zero.");

@@ -136,7 +136,7 @@ impl Context {
         match &*plan.files_written() {
             [first, _, _, _, _, rest @ ..] if !rest.is_empty() => {
                 let more = rest.len() + 4;
-                self.note(format_args!("wrote {} and {more} files beside it", first.display()));
+                self.note(format_args!("wrote {} and {more} other files", first.display()));
             }
             files => {
                 files.iter().for_each(|one| self.note(format_args!("wrote {}", one.display())))

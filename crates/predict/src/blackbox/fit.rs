@@ -328,8 +328,8 @@ fn divide(rows: usize, options: &FitOptions) -> Result<(Vec<usize>, Vec<usize>),
     let FitOptions { train, seed, .. } = *options;
     if train < GRID_TRAIN_MIN || rows < train + TESTS_MIN {
         return Err(FitError::Rows(format!(
-            "{rows} points, {train} of them to learn from: learn from at least {GRID_TRAIN_MIN} \
-             and leave at least {TESTS_MIN} to test on"
+            "{train} points to learn from (--train) and {rows} in all: learn from at least \
+             {GRID_TRAIN_MIN} and leave at least {TESTS_MIN} to test on"
         )));
     }
     let share = train as f64 / rows as f64;

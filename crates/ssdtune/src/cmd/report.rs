@@ -24,9 +24,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     let read = |path: &PathBuf| {
         let wrong = |error| InFile::failure(path, None, error);
         let text = std::fs::read_to_string(path).map_err(wrong)?;
-        let document = serde_json::from_str(&text)
-            .map_err(|error| Failure::Input(anyhow!("{}: no JSON: {error}", path.display())))?;
-        Ok(Shown::new(path.display().to_string(), document).with_series())
+        let shown = Shown::read(path.display().to_string(), &text);
+        Ok(shown.map_err(|error| Failure::Input(anyhow!(error)))?.with_series())
     };
     let shown = args.files.iter().map(read).collect::<Outcome<Vec<Shown>>>()?;
     context.page(&args.output, page_of(&shown))

@@ -32,6 +32,9 @@ pub struct Options {
 
 /// A change without importance: taking it back loses less performance than this.
 const NOTHING: f64 = 2e-4;
+/// The least gain, as a logarithm, that is divided among changes: a hundredth. Shares of less would
+/// be shares of nothing.
+const SHARED_MIN: f64 = 0.01;
 /// A change that alone brings this share of the gain is told apart.
 const MOST: f64 = 0.5;
 /// Less gain than this is worth no more of the price than this: 1 %, as a logarithm.
@@ -402,7 +405,8 @@ impl EvidenceCollector<'_> {
         let share = |alone: &Speedup| weights.performance(alone) / gain;
         let each = tried.iter().filter_map(|change| Some((&change.keys, change.alone.as_ref()?)));
         let most = each.max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
-        if let Some((keys, alone)) = most.filter(|(_, alone)| gain > 0.0 && share(alone) >= MOST) {
+        let is_most = |alone: &Speedup| gain >= SHARED_MIN && share(alone) >= MOST;
+        if let Some((keys, alone)) = most.filter(|(_, alone)| is_most(alone)) {
             self.notes.push(format!(
                 "{} alone brings {:.0} % of the gain: {:.2}x latency and {:.2}x throughput of \
                  {:.2}x and {:.2}x; compare with a baseline that has it",

@@ -26,7 +26,7 @@ pub fn first_sentence(result: &Recommendation) -> String {
         "On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
         question.target,
         speed(told, question.graded_by.latency),
-        power(&result.training.target),
+        power(told),
         price(result.price),
         endurance(result.endurance_bytes),
         changes(result)

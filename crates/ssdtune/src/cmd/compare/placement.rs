@@ -210,7 +210,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ssdtune_output::write_into(directory, figures(&study))?;
     }
     context.show(&study, text(&study))?;
-    if partial { Err(Failure::Interrupted) } else { Ok(()) }
+    match study.loads.iter().all(|load| load.skipped.is_some()) {
+        _ if partial => Err(Failure::Interrupted),
+        true => Err(Failure::Reported(1)),
+        false => Ok(()),
+    }
 }
 
 /// Measures every candidate on every load, until `stop` is set.

@@ -1,0 +1,113 @@
+//! Simulations that are told from windows of a trace.
+
+use crate::Shown;
+use crate::read::{self, NOTHING, at, bandwidth, each, number, percent, said, text, time};
+use serde_json::Value;
+use ssdtune_report::{Page, Table};
+
+/// Whether a cell of a document is told from windows.
+pub(crate) fn is_told_from_windows(cell: &Value) -> bool {
+    !at(cell, "report.run.windows").is_null() && at(cell, "report.latency_ns").is_array()
+}
+
+pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
+    let cells: Vec<&Value> =
+        documents.iter().flat_map(|one| each(&one.document, "cells")).collect();
+    if let [cell] = cells[..] {
+        let report = at(cell, "report");
+        page.lead(&format!(
+            "{} requests take {} on average and 99 % of them at most {}, at {}, told from {} windows of {} \
+             requests.",
+            said(number(report, "run.requests"), read::count),
+            estimated(at(report, "latency_ns.0.mean"), time),
+            estimated(percentile(at(report, "latency_ns.0"), "p99"), time),
+            estimated(at(report, "bandwidth_bytes_per_s"), bandwidth),
+            said(number(report, "run.kept"), read::count),
+            said(number(report, "run.measured"), read::count),
+        ));
+    }
+    page.paragraph(
+        "A figure of the whole trace, and in brackets where it lies with 95 %. The windows are \
+         drawn from the whole trace; each begins with requests that are not counted.",
+    );
+    for cell in &cells {
+        if let Some(reason) = text(cell, "report.no_interval") {
+            page.note(&format!("{}: no intervals, {}.", name(cell), why(reason)));
+        }
+    }
+    let figures = ["p50", "p95", "p99", "p99.9"];
+    let mut table =
+        Table::new(["simulation", "requests", "share", "mean"].into_iter().chain(figures));
+    for cell in &cells {
+        for own in each(cell, "report.latency_ns") {
+            let percentiles = figures.map(|figure| estimated(percentile(own, figure), time));
+            let first = [
+                name(cell),
+                text(own, "requests").unwrap_or(NOTHING).to_owned(),
+                said(number(own, "share"), percent),
+                estimated(at(own, "mean"), time),
+            ];
+            table.add_row(first.into_iter().chain(percentiles));
+        }
+    }
+    page.heading("Latency").table(table.align_right(2..));
+    let mut table = Table::new([
+        "simulation",
+        "bandwidth",
+        "write amplification",
+        "average power",
+        "share of the trace in windows",
+        "share of one window in what is uncertain, at most",
+    ]);
+    for cell in &cells {
+        let report = at(cell, "report");
+        table.add_row([
+            name(cell),
+            estimated(at(report, "bandwidth_bytes_per_s"), bandwidth),
+            estimated(at(report, "write_amplification"), |of| format!("{of:.3}")),
+            estimated(at(report, "average_power_w"), |watts| format!("{watts:.2} W")),
+            said(number(report, "run.covered"), percent),
+            said(number(report, "largest_share"), percent),
+        ]);
+    }
+    page.heading("The drive").table(table.align_right(1..));
+}
+
+/// What a cell is called.
+fn name(cell: &Value) -> String {
+    let settings = read::fields(cell, "settings").into_iter();
+    let settings = settings.map(|(key, value)| format!("{key}={}", read::cell(value)));
+    let words = ["device", "workload"].map(|of| text(cell, of).unwrap_or("?").to_owned());
+    words.into_iter().chain(settings).collect::<Vec<_>>().join(", ")
+}
+
+/// A percentile of a kind of requests, which the document has as pairs of a name and a figure.
+fn percentile<'a>(own: &'a Value, figure: &str) -> &'a Value {
+    let found = each(own, "percentiles").iter().find(|pair| text(pair, "0") == Some(figure));
+    found.map_or(&Value::Null, |pair| at(pair, "1"))
+}
+
+/// A figure, and its interval if there is one.
+fn estimated(value: &Value, words: impl Fn(f64) -> String) -> String {
+    let ends = ["interval.low", "interval.high"].map(|end| number(value, end));
+    match (number(value, "value"), ends) {
+        (Some(figure), [Some(low), Some(high)]) => {
+            format!("{} ({} to {})", words(figure), words(low), words(high))
+        }
+        (figure, _) => said(figure, words),
+    }
+}
+
+/// Why there are no intervals, in words.
+fn why(reason: &str) -> &str {
+    match reason {
+        "few-windows" => "because so few windows do not tell their own spread: sample more",
+        "backlog" => {
+            "because requests wait longer than a window knows of: the drive cannot keep up with \
+             the trace"
+        }
+        "few-seconds" => "because a closed loop that ends soon depends on what the cache keeps",
+        "collection" => "because the drive collects in the windows",
+        other => other,
+    }
+}
