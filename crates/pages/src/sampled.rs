@@ -16,8 +16,8 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
     if let [cell] = cells[..] {
         let report = at(cell, "report");
         page.lead(&format!(
-            "{} requests take {} on average and 99 % of them at most {}, at {}, told from {} windows of {} \
-             requests.",
+            "{} requests take {} on average and 99 % of them at most {}, at {}, told from {} \
+             windows of {} requests.",
             said(number(report, "run.requests"), read::count),
             estimated(at(report, "latency_ns.0.mean"), time),
             estimated(percentile(at(report, "latency_ns.0"), "p99"), time),
