@@ -214,7 +214,7 @@ mod tests {
         let document = json!({"cells": [{"device": "z-ssd", "workload": "a", "report": report}]});
         assert_eq!(Kind::of(&document), Kind::Sampled);
         let html = page_of(&[Shown::new("a.json", document)]).to_html();
-        for figure in ["3,000 requests", "100 ns (90 ns to 120 ns)", "2000 ns", "40 windows of 200"]
+        for figure in ["3,000 requests", "100 ns (90 ns to 120 ns)", "2.00 us", "40 windows of 200"]
         {
             assert!(html.contains(figure), "{figure} is not in {html}");
         }
