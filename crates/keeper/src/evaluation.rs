@@ -156,7 +156,8 @@ pub struct Evaluation {
 /// Judges a policy and compares it with `Shared` and `Isolated`.
 ///
 /// # Errors
-/// The policy cannot decide about so many tenants as a mix has.
+/// A mix has more than the 4 tenants that the inputs of a classifier or a ranker have places for;
+/// a network of parts takes 2 to 8.
 pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Result<Evaluation, TenantsError> {
     mixes.iter().try_for_each(|mix| policy.kind.check_tenants(mix.mix.tenants.len()))?;
     let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
@@ -228,7 +229,7 @@ pub struct MapPoint {
 /// share, the levels in their order.
 ///
 /// # Errors
-/// The policy cannot decide about so many tenants.
+/// `tenants` is not 2 to 8 or, for a classifier or a ranker, whose inputs have four places, 2 to 4.
 pub fn choice_map(policy: &Policy, tenants: usize) -> Result<Vec<MapPoint>, TenantsError> {
     policy.kind.check_tenants(tenants)?;
     let writers = tenants / 2;

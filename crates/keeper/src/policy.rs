@@ -63,7 +63,8 @@ impl NetworkKind {
     }
 }
 
-/// A network cannot decide about so many tenants, or so few.
+/// A drive or a mix has a number of tenants that is not 2 to 8 or, for a classifier or a ranker,
+/// whose inputs have four places, 2 to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a network of this kind shares a drive out to 2 to {most} tenants, not to {found}")]
 pub struct TenantsError {
