@@ -149,6 +149,24 @@ fn compare(model: &Path, flags: &[&str]) -> assert_cmd::Command {
 }
 
 #[test]
+fn who_has_not_decided_has_shared_channels_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = model(directory.path());
+    let late = ["--collect-ms", "100000"];
+    let with = |flags: &[&str]| {
+        let mut command = keeper(&["compare", "--level", "8", "--requests", "600"]);
+        command.args(SMALL).args(["--workload", "mds_0", "mds_1"]).arg("--model").arg(&model);
+        command.args(flags).assert()
+    };
+    let row = predicate::str::is_match("(?m)^ SSDKeeper +Shared ").unwrap();
+    with(&late).success().stdout(predicate::str::contains("decided nothing").and(row));
+    for wrong in ["-5", "nan", "2"] {
+        let words = predicate::str::contains("0.0 to 1.0").or(predicate::str::contains("a number"));
+        with(&["--repeat", wrong]).code(2).stderr(words);
+    }
+}
+
+#[test]
 fn the_best_plan_meets_targets_first() {
     let directory = tempfile::tempdir().unwrap();
     let model = model(directory.path());

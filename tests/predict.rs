@@ -235,6 +235,10 @@ fn a_model_is_compared_with_the_simulator_on_windows_of_a_trace() {
     check(&["--depth", "4"]).assert().success().stdout(predicate::str::contains("2 windows"));
     check(&[]).assert().code(2).stderr(predicate::str::contains("a closed loop: give --depth"));
     check(&["--depth", "4", "--start", "footprint"]).assert().code(2);
+    let other = check(&["--depth", "4", "--start", "steady:0.5"]).assert().success();
+    other.stderr(predicate::str::contains(
+        "of --start sequential, and this one is of --start steady:0.5",
+    ));
 }
 
 /// Windows of nine traces or more give an interval, which `predict` says and `check` judges.

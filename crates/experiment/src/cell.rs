@@ -15,7 +15,8 @@ use crate::serve::Observer;
 use crate::summary::{ComparedRun, comparison, fairness, summary};
 use crate::tested::Load;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Calibrated;
+use ssdtune_model::catalogue::{self, Parameter};
+use ssdtune_model::{Calibrated, DeviceConfig};
 use ssdtune_report::{Text, in_full};
 use ssdtune_sim::{Report, Slowdown};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,9 @@ pub struct CellResult<D = (), F = ()> {
     pub workload: String,
     /// The parameters that the sweep has set.
     pub settings: BTreeMap<String, String>,
+    /// Every parameter of the drive and its value, in the unit of the catalogue.
+    #[serde(default)]
+    pub parameters: Parameters,
     /// What the drive held and had been through.
     pub preparation: PreparationInWords,
     /// What a calibrated drive was not tested at and the run has asked for.
@@ -84,6 +88,15 @@ pub struct CellResult<D = (), F = ()> {
     /// The failure of which `error` is the text.
     #[serde(skip)]
     pub failure: Option<ExperimentError>,
+}
+
+/// Keys of the catalogue, and values.
+pub type Parameters = BTreeMap<String, serde_json::Value>;
+
+/// Every parameter of a drive.
+pub(crate) fn parameters(device: &DeviceConfig) -> Parameters {
+    let value = |row: &Parameter| serde_json::json!(row.get(device));
+    catalogue::parameters().map(|row| (row.key.to_owned(), value(row))).collect()
 }
 
 impl Cell {
@@ -120,6 +133,7 @@ impl Cell {
             device: self.experiment.device.name.clone(),
             workload: self.experiment.workload(),
             settings: self.settings.iter().cloned().collect(),
+            parameters: parameters(&self.experiment.device),
             preparation: self.experiment.preparation.in_words(),
             outside_tested_range: None,
             log: record.log.clone(),

@@ -72,7 +72,9 @@ mod summary;
 mod tally;
 mod tested;
 
-pub use cell::{CELLS_MAX, Cell, CellOptions, CellResult, CellsDocument, MODEL_REQUESTS};
+pub use cell::{
+    CELLS_MAX, Cell, CellOptions, CellResult, CellsDocument, MODEL_REQUESTS, Parameters,
+};
 pub use error::{ExperimentError, PrepareError, SourceError};
 pub use experiment::{Experiment, Flow, RunOptions, unsupported};
 pub use extents::{Extent, Extents};

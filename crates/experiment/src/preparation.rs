@@ -98,8 +98,8 @@ impl Shares {
 pub enum PreparationError {
     /// The text names no start.
     #[error(
-        "write empty, footprint, sequential, steady, or with the share of pages that hold data: \
-         sequential:0.5, steady:0.7"
+        "write empty, footprint, sequential, steady, or with the share of pages that hold data, 0 \
+         to 1: sequential:0.5, steady:0.7"
     )]
     UnknownStart,
     /// The text names no ageing.

@@ -121,7 +121,10 @@ fn per_second(rate: f64) -> String {
 
 /// The cells for requests, IOPS and MB/s.
 fn rates(op: &OpMetrics) -> [String; 3] {
-    let bandwidth = format!("{:.1}", op.bandwidth_bytes_per_s / 1e6);
+    let megabytes = op.bandwidth_bytes_per_s / 1e6;
+    // The bandwidth of slow traces is small and not nothing.
+    let decimals = if megabytes > 0.0 && megabytes < 0.95 { 3 } else { 1 };
+    let bandwidth = format!("{megabytes:.decimals$}");
     [op.requests.to_string(), per_second(op.iops), bandwidth]
 }
 

@@ -215,10 +215,15 @@ impl Comparison {
                 "best: {targets}{aim}; SSDKeeper decides by latencies alone, whatever is aimed at"
             ));
         }
-        self.decisions.first().into_iter().for_each(|first| _ = text.line(seen_line(first)));
+        text.line(self.decisions.first().map_or_else(|| UNDECIDED.to_owned(), seen_line));
         text
     }
 }
+
+/// What is said where an allocator never decided.
+const UNDECIDED: &str = "SSDKeeper decided nothing: the requests end before its first period is \
+                         over. Its rows are those of shared channels; --requests takes more, \
+                         --collect-ms makes the period shorter";
 
 /// The workloads of a mix, and how intense it is.
 fn mix_line(tenants: &[String], writers: &[bool], level: u8) -> String {

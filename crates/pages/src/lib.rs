@@ -24,10 +24,12 @@
 //! Cost: some milliseconds for a chart.
 
 mod choice;
+mod fields;
 mod grades;
 mod models;
 mod origin;
 mod other;
+mod parameters;
 mod placement;
 mod pruning;
 mod read;

@@ -2,6 +2,7 @@
 
 use ssdtune_model::Bytes;
 use ssdtune_report::{Page, Table};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,12 +35,22 @@ impl Origin<'_> {
         let (system, kind) = (std::env::consts::OS, std::env::consts::ARCH);
         table.add_row(["program", self.program]).add_row(["command", self.command]);
         table.add_row(["seed", &seed]).add_row(["written", &now()]);
-        table.add_row(["machine", &format!("{system} on {kind}, {cores} processors")]);
-        for path in self.inputs {
+        let processor = processor().map(|name| format!(" ({name})")).unwrap_or_default();
+        let machine = format!("{system} on {kind}, {cores} processors{processor}");
+        table.add_row(["machine", &machine]);
+        let inputs: BTreeSet<&PathBuf> = self.inputs.iter().collect();
+        for path in inputs {
             table.add_row(["input", &described(path)]);
         }
         page.heading("Where this comes from").table(&table);
     }
+}
+
+/// What the processor calls itself, where Linux tells it.
+fn processor() -> Option<String> {
+    let about = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let of = |line: &str| Some(line.strip_prefix("model name")?.split_once(": ")?.1.to_owned());
+    about.lines().find_map(of)
 }
 
 /// The path of a file, its size, and the digest of what it holds.
@@ -47,14 +58,17 @@ fn described(path: &Path) -> String {
     let name = path.display();
     let Ok(about) = std::fs::metadata(path) else { return format!("{name}, gone meanwhile") };
     let size = Bytes(about.len());
+    let written = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let written = written.map(|since| format!(", written {}", told(since.as_secs())));
+    let written = written.unwrap_or_default();
     let digest = || {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(path).ok()?).ok()?;
         Some(hasher.finalize().to_hex())
     };
     match (about.len() <= DIGEST_MAX).then(digest).flatten() {
-        Some(digest) => format!("{name}, {size}, BLAKE3 {}", &digest[..32]),
-        None => format!("{name}, {size}"),
+        Some(digest) => format!("{name}, {size}, BLAKE3 {}{written}", &digest[..32]),
+        None => format!("{name}, {size}{written}"),
     }
 }
 

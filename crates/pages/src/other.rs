@@ -1,11 +1,12 @@
 //! Documents without a page of their own: every field, lists of objects as tables.
 
+use crate::fields;
 use crate::read::{self, cell};
 use serde_json::Value;
 use ssdtune_report::{Page, Table};
 
 /// Rows of a table that are shown; further ones are counted.
-const ROWS_MAX: usize = 200;
+pub(crate) const ROWS_MAX: usize = 200;
 
 pub(crate) fn body(page: &mut Page, document: &Value) {
     match document {
@@ -17,25 +18,25 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
 
 /// The fields of an object: plain ones in a table, then each list and each object.
 fn object(page: &mut Page, value: &Value, name: &str) {
-    let fields = read::fields(value, "");
+    let members = read::fields(value, "");
     let is_rows = |value: &Value| {
         value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
     };
     let mut table = Table::new(["field", "value"]);
     let mut is_empty = true;
-    for (field, value) in &fields {
-        if !is_rows(value) && !value.is_object() {
-            table.add_row([field.replace('_', " "), cell(value)]);
+    for (field, value) in &members {
+        if !is_rows(value) && !value.is_object() && fields::is_shown(field) {
+            table.add_row([fields::name(field), fields::value(field, value)]);
             is_empty = false;
         }
     }
     if !is_empty {
         page.table(&table);
     }
-    for (field, value) in fields {
+    for (field, value) in members {
         let title = match name {
-            "" => field.replace('_', " "),
-            _ => format!("{name}, {}", field.replace('_', " ")),
+            "" => fields::name(field),
+            _ => format!("{name}, {}", fields::name(field)),
         };
         if is_rows(value) {
             page.heading(&title);
@@ -51,15 +52,20 @@ fn object(page: &mut Page, value: &Value, name: &str) {
 pub(crate) fn rows(page: &mut Page, items: &[Value]) {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in items.iter().flat_map(|item| read::fields(item, "")) {
-        if !names.contains(&name) {
+        if !names.contains(&name) && fields::is_shown(name) {
             names.push(name);
         }
     }
-    let mut table = Table::new(names.iter().map(|name| name.replace('_', " ")));
+    let mut table = Table::new(names.iter().map(|name| fields::name(name)));
     for item in items.iter().take(ROWS_MAX) {
-        table.add_row(names.iter().map(|name| cell(read::at(item, name))));
+        table.add_row(names.iter().map(|name| fields::value(name, read::at(item, name))));
     }
     page.table(&table);
+    count_the_rest(page, items);
+}
+
+/// Says how many items are beyond the rows that a table shows.
+pub(crate) fn count_the_rest(page: &mut Page, items: &[Value]) {
     if let Some(more) = items.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
         page.paragraph(&format!("{more} more rows are in the document."));
     }

@@ -65,9 +65,12 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// Bytes a second, as MB/s.
+/// Bytes a second, as MB/s; as kB/s where that would be next to nothing.
 pub(crate) fn bandwidth(value: f64) -> String {
-    format!("{:.1} MB/s", value / 1e6)
+    match value {
+        1.0..1e5 => format!("{:.1} kB/s", value / 1e3),
+        _ => format!("{:.1} MB/s", value / 1e6),
+    }
 }
 
 /// A factor, as `1.25x`.
@@ -75,9 +78,15 @@ pub(crate) fn factor(value: f64) -> String {
     format!("{value:.2}x")
 }
 
-/// A share, in percent.
+/// A share, in percent; a share of next to nothing with one digit that counts.
 pub(crate) fn percent(value: f64) -> String {
-    format!("{:.1} %", value * 100.0)
+    match value.abs() * 100.0 {
+        small if small > 0.0 && small < 0.05 => {
+            let digits = (-small.log10()).ceil().min(9.0) as usize;
+            format!("{:.digits$} %", value * 100.0)
+        }
+        _ => format!("{:.1} %", value * 100.0),
+    }
 }
 
 /// A number of three decimals.
@@ -155,6 +164,11 @@ mod tests {
         assert_eq!(time(44_264.0), "44.26 us");
         assert_eq!(cell(&json!([1, 2.5, "x"])), "1, 2.500, x");
         assert_eq!(cell(&json!({"low": 1.0, "high": null})), "high -, low 1.000");
+        assert_eq!(
+            (bandwidth(2e8), bandwidth(17_302.4)),
+            ("200.0 MB/s".into(), "17.3 kB/s".into())
+        );
+        assert_eq!([0.0, 0.5, 3e-4, 2e-5].map(percent), ["0.0 %", "50.0 %", "0.03 %", "0.002 %"]);
         assert_eq!(said(None, percent), "-");
         let ends = json!({"a": {"low": 1.2, "high": 1.8}, "b": {"low": 1.0, "high": null}});
         assert_eq!(interval(&ends, "a").as_deref(), Some("1.20 to 1.80"));

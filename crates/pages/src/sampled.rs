@@ -1,7 +1,9 @@
 //! Simulations that are told from windows of a trace.
 
 use crate::Shown;
+use crate::parameters;
 use crate::read::{self, NOTHING, at, bandwidth, each, number, percent, said, text, time};
+use crate::simulation::name;
 use serde_json::Value;
 use ssdtune_report::{Page, Table};
 
@@ -71,14 +73,9 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
         ]);
     }
     page.heading("The drive").table(table.align_right(1..));
-}
-
-/// What a cell is called.
-fn name(cell: &Value) -> String {
-    let settings = read::fields(cell, "settings").into_iter();
-    let settings = settings.map(|(key, value)| format!("{key}={}", read::cell(value)));
-    let words = ["device", "workload"].map(|of| text(cell, of).unwrap_or("?").to_owned());
-    words.into_iter().chain(settings).collect::<Vec<_>>().join(", ")
+    let names: Vec<String> = cells.iter().map(|cell| name(cell)).collect();
+    let drives: Vec<_> = names.iter().map(String::as_str).zip(cells.iter().copied()).collect();
+    parameters::add_differences(page, &drives);
 }
 
 /// A percentile of a kind of requests, which the document has as pairs of a name and a figure.

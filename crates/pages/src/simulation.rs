@@ -1,6 +1,8 @@
 //! What drives did with workloads: one simulation in full, several beside each other.
 
 use crate::Shown;
+use crate::fields;
+use crate::parameters;
 use crate::read::{self, NOTHING, each, number, percent, said, text, time};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Chart, HeatMap, Page, Series, Table};
@@ -24,10 +26,10 @@ const CAUSES: [(&str, &str); 5] = [
 ];
 /// Cells that are drawn beside each other; further ones are in the table.
 const DRAWN_MAX: usize = 8;
-/// Dies in a row of their heat map, and half of what a row may have: where a drive has more than
-/// one channel, a row has as many dies as there are channels, up to twice this, so that a column
-/// is a channel.
-const COLUMNS: usize = 8;
+/// Cells in a row of a heat map, at most.
+const COLUMNS: usize = 16;
+/// Points of a line over time, at most; of more intervals, neighbours are told as one.
+const POINTS_MAX: usize = 1_000;
 
 /// A cell, and what to call it.
 struct Cell<'a> {
@@ -75,24 +77,28 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
     } else {
         page.heading("Energy").chart(&energy(drawn).to_svg());
     }
+    let drives: Vec<_> = drawn.iter().map(|cell| (cell.name.as_str(), cell.value)).collect();
+    parameters::add_differences(page, &drives);
+}
+
+/// What a cell of a document is called.
+pub(crate) fn name(cell: &Value) -> String {
+    let settings = read::fields(cell, "settings").into_iter();
+    let settings = settings.map(|(key, value)| format!("{key}={}", read::cell(value)));
+    let words = ["device", "workload"].map(|of| text(cell, of).unwrap_or("?").to_owned());
+    words.into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }
 
 fn cells<'a>(shown: &'a Shown, all: &[Shown]) -> Vec<Cell<'a>> {
     let named = |cell: &'a Value| {
-        let [drive, load] = ["device", "workload"].map(|of| text(cell, of).unwrap_or("?"));
-        let settings: Vec<String> = read::fields(cell, "settings")
-            .into_iter()
-            .map(|(key, value)| format!("{key}={}", read::cell(value)))
-            .collect();
-        let mut words = vec![drive.to_owned(), load.to_owned()];
-        words.extend(settings);
-        if all.len() > 1 {
-            words.insert(0, shown.name.clone());
-        }
+        let name = match all {
+            [_] => name(cell),
+            _ => format!("{}, {}", shown.name, name(cell)),
+        };
         let file = text(cell, "series");
         let series = shown.series.iter().find(|(name, _)| Some(name.as_str()) == file);
         let series = series.map(|(_, text)| text.as_str());
-        Cell { name: words.join(", "), value: cell, report: read::at(cell, "report"), series }
+        Cell { name, value: cell, report: read::at(cell, "report"), series }
     };
     each(&shown.document, "cells").iter().map(named).collect()
 }
@@ -175,8 +181,9 @@ fn overview(cells: &[Cell<'_>]) -> Table {
 fn percentiles(cells: &[&Cell<'_>]) -> Chart {
     let mut chart = Chart::new(
         "Latency that a share of the requests stays below",
-        Axis::new("nines of the share: 1 is 90 %, 2 is 99 %, 3 is 99.9 %"),
-        Axis::new("latency").in_unit("us"),
+        Axis::new("share of the requests")
+            .worded(PERCENTILES.map(|(_, name, nines)| (nines, name))),
+        Axis::new("latency").in_unit("us").logarithmic(),
     );
     let line = |cell: &Cell<'_>, kind: &str| -> Vec<(f64, f64)> {
         let place = |(name, _, nines): &(&str, &str, f64)| {
@@ -256,13 +263,8 @@ fn single(page: &mut Page, cell: &Cell<'_>) {
     page.heading("How busy the flash was");
     let channels = read::each(cell.report, "utilisation.channels.each");
     let dies = read::each(cell.report, "utilisation.dies.each");
-    for (what, each, wide) in [
-        ("channel", channels, channels.len().clamp(1, 2 * COLUMNS)),
-        ("die", dies, if channels.len() > 1 { channels.len().min(2 * COLUMNS) } else { COLUMNS }),
-    ] {
-        if !each.is_empty() {
-            page.chart(&busy(what, each, wide).to_svg());
-        }
+    if !channels.is_empty() {
+        page.chart(&busy_channels(channels).to_svg()).chart(&busy_dies(channels, dies).to_svg());
     }
     let mut table = Table::new(["part", "busy, mean", "least", "most"]);
     for part in ["channels", "dies"] {
@@ -290,7 +292,7 @@ fn single(page: &mut Page, cell: &Cell<'_>) {
         let mut table = Table::new(["", ""]);
         for (field, value) in read::fields(cell.report, name) {
             if !value.is_array() {
-                table.add_row([field.replace('_', " "), read::cell(value)]);
+                table.add_row([fields::name(field), fields::value(field, value)]);
             }
         }
         table.align_right(1..);
@@ -298,48 +300,144 @@ fn single(page: &mut Page, cell: &Cell<'_>) {
     }
 }
 
-fn busy(what: &str, each: &[Value], wide: usize) -> HeatMap {
+fn share(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(0.0)
+}
+
+fn busy_channels(each: &[Value]) -> HeatMap {
+    let wide = each.len().min(COLUMNS);
     let columns = (0..wide).map(|column| column.to_string());
-    let mut map = HeatMap::new(
-        format!("Share of the time that each {what} works"),
-        format!("{what}, counted along the rows"),
-        columns,
-    );
-    for (row, values) in each.chunks(wide).enumerate() {
-        let values = values.iter().map(|value| value.as_f64().unwrap_or(0.0));
-        map.add_row((row * wide).to_string(), values);
+    let title = "Share of the time that each channel works";
+    let mut map = HeatMap::new(title, "channel, counted along the rows", columns);
+    for (row, shares) in each.chunks(wide.max(1)).enumerate() {
+        map.add_row((row * wide).to_string(), shares.iter().map(share));
     }
     map
 }
 
+/// The dies of a channel stand one after the other in a report: they are a row, or several.
+fn busy_dies(channels: &[Value], dies: &[Value]) -> HeatMap {
+    let own = (dies.len() / channels.len().max(1)).max(1);
+    let wide = own.min(COLUMNS);
+    let columns = (0..wide).map(|column| column.to_string());
+    let title = "Share of the time that each die works";
+    let mut map = HeatMap::new(title, "die of the channel, counted along its rows", columns);
+    for (channel, shares) in dies.chunks(own).enumerate() {
+        for (row, shares) in shares.chunks(wide).enumerate() {
+            let heading = if row == 0 { format!("channel {channel}") } else { String::new() };
+            map.add_row(heading, shares.iter().map(share));
+        }
+    }
+    map
+}
+
+/// Intervals of a file of time series.
+struct Intervals<'a> {
+    names: Vec<&'a str>,
+    rows: Vec<Vec<&'a str>>,
+    /// Intervals told as one.
+    together: usize,
+}
+
+impl<'a> Intervals<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let (heading, rows) = text.split_once('\n')?;
+        let names = heading.trim().split(',').collect();
+        let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split(',').collect()).collect();
+        let together = rows.len().div_ceil(POINTS_MAX).max(1);
+        Some(Self { names, rows, together })
+    }
+
+    fn value(&self, row: &[&str], name: &str) -> Option<f64> {
+        let column = self.names.iter().position(|own| *own == name)?;
+        row.get(column)?.parse().ok()
+    }
+
+    /// A point for each interval, or for several that are told as one: what `told` makes of their
+    /// values, over the seconds at which they end.
+    fn points(&self, name: &str, told: impl Fn(&[f64]) -> Option<f64>) -> Vec<(f64, f64)> {
+        let point = |rows: &[Vec<&str>]| {
+            let values = rows.iter().filter_map(|row| self.value(row, name)).collect::<Vec<f64>>();
+            Some((self.value(rows.last()?, "end_ns")? / 1e9, told(&values)?))
+        };
+        self.rows.chunks(self.together).filter_map(point).collect()
+    }
+}
+
+fn most(values: &[f64]) -> Option<f64> {
+    values.iter().copied().reduce(f64::max)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// Latency and rate over time, with the intervals in which something was collected.
 fn time_series(page: &mut Page, cell: &Cell<'_>) {
-    let Some((heading, rows)) = cell.series.and_then(|text| text.split_once('\n')) else { return };
-    let names: Vec<&str> = heading.trim().split(',').collect();
-    let column = |name: &str| names.iter().position(|own| *own == name);
-    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split(',').collect()).collect();
-    let of = |row: &[&str], name: &str| -> Option<f64> { row.get(column(name)?)?.parse().ok() };
-    let points = |name: &str, scale: f64| -> Vec<(f64, f64)> {
-        let point = |row: &Vec<&str>| Some((of(row, "end_ns")? / 1e9, of(row, name)? * scale));
-        rows.iter().filter_map(point).collect()
-    };
+    let Some(all) = cell.series.and_then(Intervals::read) else { return };
     page.heading(&format!("Over time: {}", cell.name));
-    let seconds = || Axis::new("simulated time").in_unit("s");
-    let mut latency =
-        Chart::new("Latency over time", seconds(), Axis::new("latency").in_unit("us"));
-    let mean = points("device_latency_mean_ns", 1e-3);
-    let collected: Vec<(f64, f64)> = rows
-        .iter()
-        .filter(|row| of(row, "pages_programmed_moved").is_some_and(|pages| pages > 0.0))
-        .filter_map(|row| {
-            Some((of(row, "end_ns")? / 1e9, of(row, "device_latency_mean_ns")? * 1e-3))
-        })
-        .collect();
-    latency.add(Series::line(mean).named("mean"));
-    latency.add(Series::line(points("device_latency_p99_ns", 1e-3)).named("p99"));
+    if all.together > 1 {
+        page.paragraph(&format!(
+            "A point stands for {} intervals: the mean of their mean latencies and rates, the \
+             greatest of their p99.",
+            all.together
+        ));
+    }
+    let micros = |value: f64| value / 1e3;
+    let rates = all.points("iops", mean);
+    let seconds = || {
+        let ends = rates.iter().map(|point| point.0);
+        Axis::new("simulated time").in_unit("s").over(ends)
+    };
+    let micros_axis = Axis::new("latency").in_unit("us").logarithmic();
+    let mut latency = Chart::new("Latency over time", seconds(), micros_axis);
+    let means = all.points("device_latency_mean_ns", |values| mean(values).map(micros));
+    // Where nothing ended there is no latency, but there may be collection: its marks stand below
+    // all else.
+    let foot = means.iter().map(|point| point.1).reduce(f64::min);
+    let collected = all.points("pages_programmed_moved", |pages| {
+        foot.filter(|_| most(pages).is_some_and(|most| most > 0.0))
+    });
+    let tails = all.points("device_latency_p99_ns", |values| most(values).map(micros));
+    latency.add(Series::line(means).named("mean")).add(Series::line(tails).named("p99"));
     latency.add(Series::rings(collected).named("collection at work"));
     let mut rate =
         Chart::new("Requests over time", seconds(), Axis::new("requests").in_unit("1/s"));
-    rate.add(Series::line(points("iops", 1.0)));
+    rate.add(Series::line(rates.iter().copied()));
     page.chart(&latency.to_svg()).chart(&rate.to_svg());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_row_of_dies_is_a_channel() {
+        let dies: Vec<Value> = (0..6).map(|die| json!(f64::from(die) / 10.0)).collect();
+        let svg = busy_dies(&[json!(0.1), json!(0.2)], &dies).to_svg();
+        for text in ["channel 0", "channel 1", "50.0 %"] {
+            assert!(svg.as_str().contains(text), "{text} is not in {svg}");
+        }
+        assert!(!svg.as_str().contains("channel 2"));
+        let wide: Vec<Value> = (0..20).map(|_| json!(0.5)).collect();
+        let svg = busy_dies(&[json!(0.1)], &wide).to_svg();
+        assert_eq!(svg.as_str().matches("50.0 %").count(), 20, "two rows hold all");
+    }
+
+    #[test]
+    fn collection_is_marked_where_no_request_ended_and_many_intervals_are_told_as_one() {
+        let heading = "end_ns,iops,device_latency_mean_ns,device_latency_p99_ns,\
+                       pages_programmed_moved\n";
+        let few = format!("{heading}1000000000,5,1000,2000,0\n2000000000,0,,,7\n");
+        let all = Intervals::read(&few).expect("a heading");
+        assert_eq!(all.points("device_latency_mean_ns", mean), [(1.0, 1000.0)]);
+        assert_eq!(all.points("pages_programmed_moved", most), [(1.0, 0.0), (2.0, 7.0)]);
+        let many: String = (1..=2001).map(|end| format!("{end}000000000,{end},1,1,0\n")).collect();
+        let many = format!("{heading}{many}");
+        let all = Intervals::read(&many).expect("a heading");
+        assert_eq!(all.together, 3);
+        let points = all.points("iops", mean);
+        assert_eq!((points.len(), points[0], points[666]), (667, (3.0, 2.0), (2001.0, 2000.0)));
+    }
 }

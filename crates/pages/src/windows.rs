@@ -1,14 +1,19 @@
 //! A model beside the simulator, on windows of real traces.
 
+use crate::models::{ERRORS, errors};
 use crate::other;
-use crate::read::{self, each, number, percent, plain, said, text};
+use crate::read::{self, each, number, percent, said, text, time};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Svg, Table};
 use std::collections::BTreeMap;
 
-/// The predictions that a document has errors of, and how they are named.
-const MODELS: [(&str, &str); 3] =
-    [("stronger", "stronger model"), ("points", "stronger model of points"), ("tree", "tree")];
+/// The predictions that a document has errors of, what they are called, and the field of a window
+/// that holds them.
+const MODELS: [(&str, &str, &str); 3] = [
+    ("stronger", "stronger model", "strong_ns"),
+    ("points", "stronger model of points", "points_ns"),
+    ("tree", "tree", "tree_ns"),
+];
 
 pub(crate) fn body(page: &mut Page, document: &Value) {
     page.lead(&headline(document));
@@ -27,8 +32,8 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
             other::body(page, found);
         }
     }
-    page.heading("Every window");
-    other::rows(page, each(document, "lines"));
+    page.heading("Every window").table(&windows(document));
+    other::count_the_rest(page, each(document, "lines"));
 }
 
 fn headline(document: &Value) -> String {
@@ -48,10 +53,10 @@ fn headline(document: &Value) -> String {
     )
 }
 
-/// How far off a window's prediction is, relative to what was measured.
-fn error(line: &Value, predicted: &str) -> Option<f64> {
+/// How far a window's prediction is above what was measured, as a part of that.
+fn above(line: &Value, predicted: &str) -> Option<f64> {
     let [predicted, measured] = [predicted, "latency_ns"].map(|of| number(line, of));
-    Some((predicted? / measured? - 1.0).abs())
+    Some(predicted? / measured? - 1.0)
 }
 
 /// The depth of a window, in words.
@@ -64,7 +69,7 @@ fn by_trace(document: &Value) -> BTreeMap<&str, BTreeMap<String, Vec<f64>>> {
     let mut found: BTreeMap<&str, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for line in each(document, "lines") {
         let trace = found.entry(text(line, "trace").unwrap_or("?")).or_default();
-        trace.entry(depth(line)).or_default().extend(error(line, "strong_ns"));
+        trace.entry(depth(line)).or_default().extend(above(line, "strong_ns").map(f64::abs));
     }
     found
 }
@@ -86,15 +91,33 @@ fn bars(document: &Value) -> Svg {
 }
 
 fn models(document: &Value) -> Table {
-    let mut table = Table::new(["model", "mean error", "median", "90 %", "greatest", "R2"]);
-    for (field, name) in MODELS {
-        let errors = read::at(document, field);
-        if errors.is_object() {
-            let of = |of: &str| said(number(errors, of), percent);
-            let relative = ["mre", "relative_p50", "relative_p90", "relative_max"].map(of);
-            let r2 = said(number(errors, "r2"), plain);
-            table.add_row([name.to_owned()].into_iter().chain(relative).chain([r2]));
+    let mut table = Table::new(["model"].into_iter().chain(ERRORS));
+    for (field, name, _) in MODELS {
+        let own = read::at(document, field);
+        if own.is_object() {
+            table.add_row([name.to_owned()].into_iter().chain(errors(own)));
         }
+    }
+    table.align_right(1..);
+    table
+}
+
+/// Every window: what was measured, what each model predicts and how far off that is.
+fn windows(document: &Value) -> Table {
+    let first = ["trace", "window", "requests outstanding", "measured"];
+    let models = MODELS.map(|(_, name, _)| name);
+    let last = ["inside its interval", "figures outside of what was learned"];
+    let mut table = Table::new(first.into_iter().chain(models).chain(last));
+    for line in each(document, "lines").iter().take(other::ROWS_MAX) {
+        let of = |name: &str| read::cell(read::at(line, name));
+        let nanos = |name: &str| said(number(line, name), time);
+        let first = [of("trace"), of("window"), of("depth"), nanos("latency_ns")];
+        let models = MODELS.map(|(.., field)| match above(line, field) {
+            Some(above) => format!("{} ({:+.1} %)", nanos(field), 100.0 * above),
+            None => read::NOTHING.to_owned(),
+        });
+        let last = [of("inside_interval"), of("warnings")];
+        table.add_row(first.into_iter().chain(models).chain(last));
     }
     table.align_right(1..);
     table

@@ -1,10 +1,13 @@
-"""Every example in a docstring runs."""
+"""Every example in a docstring runs, and the Python of the how-to about own parts."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
+import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -30,6 +33,18 @@ def test_examples_run(name: str) -> None:
         runner.run(test)
     assert runner.failures == 0
     assert examples > 0 or name in WITHOUT, "a module without an example"
+
+
+def test_the_how_to_runs() -> None:
+    if "SSDTUNE_DOCS" not in os.environ:
+        pytest.skip("SSDTUNE_DOCS names no folder of docs")
+    page = Path(os.environ["SSDTUNE_DOCS"], "howto-own-parts.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "howto-own-parts.md", "exec"), names)
+    found = names["found"]
+    assert isinstance(found, ssdtune.SearchResult) and len(blocks) == 2
 
 
 def compiled(module: ModuleType) -> list[object]:

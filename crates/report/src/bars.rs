@@ -3,7 +3,8 @@
 //! Each bar says its value at its end. Values that are not finite are left out, and values beyond
 //! 10^15 are drawn as 10^15.
 
-use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
+use crate::axis::Axis;
+use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -15,6 +16,8 @@ const PITCH: i32 = 16;
 const GAP: i32 = 10;
 /// Room for the numbers and the name of the axis, in pixels.
 const AXIS: i32 = 44;
+/// Groups that are put into words for those who do not see them; further ones are counted.
+const SAID_MAX: usize = 12;
 
 /// One value of a [`BarChart`].
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +125,25 @@ impl BarChart {
             }
             Ok(())
         });
-        svg.saying(&sayings)
+        svg.saying(&sayings).described(&self.words())
+    }
+
+    /// What each group shows, in words.
+    fn words(&self) -> String {
+        let bar = |(number, bar): (usize, &Bar)| {
+            let name = self.legend().nth(number).map(|name| format!("{name} "));
+            let label = if bar.label.is_empty() { "none" } else { &bar.label };
+            name.unwrap_or_default() + label
+        };
+        let group = |(name, bars): &(String, Vec<Bar>)| {
+            let bars: Vec<String> = bars.iter().enumerate().map(bar).collect();
+            format!("{name}: {}", bars.join(", "))
+        };
+        let mut groups: Vec<String> = self.groups.iter().take(SAID_MAX).map(group).collect();
+        if let Some(more) = self.groups.len().checked_sub(SAID_MAX).filter(|more| *more > 0) {
+            groups.push(format!("{more} more"));
+        }
+        format!("{}. {}", self.axis.label(), groups.join("; "))
     }
 
     fn legend(&self) -> impl Iterator<Item = &String> {

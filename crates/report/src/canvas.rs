@@ -12,7 +12,8 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Svg {
     text: String,
-    title: String,
+    /// What those are told who do not see the picture.
+    words: String,
 }
 
 impl Svg {
@@ -30,10 +31,15 @@ impl Svg {
         self
     }
 
+    /// The picture with more words than its title for those who do not see it.
+    pub(crate) fn described(self, words: &str) -> Self {
+        Self { words: format!("{}. {words}", self.words), ..self }
+    }
+
     /// The picture as a part of an HTML page, where SVG needs no name space and those who do not
-    /// see it are told its title.
+    /// see it are told what it shows.
     pub(crate) fn inline(&self) -> String {
-        let alt = format!(" role=\"img\" aria-label=\"{}\"", escape(&self.title));
+        let alt = format!(" role=\"img\" aria-label=\"{}\"", escape(&self.words));
         self.text.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", &alt, 1)
     }
 }
@@ -58,40 +64,6 @@ impl fmt::Display for Saying {
         let text = escape(text);
         // No rectangle: those are what is drawn, and can be counted.
         write!(out, "<path d=\"M{x} {y}h{width}v{height}h-{width}z\"><title>{text}</title></path>")
-    }
-}
-
-/// What an axis measures, and in which unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
-    name: String,
-    unit: Option<String>,
-}
-
-impl Axis {
-    /// An axis of a number without a unit.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: None }
-    }
-
-    /// Names the unit, such as `us`.
-    #[must_use]
-    pub fn in_unit(self, unit: impl Into<String>) -> Self {
-        Self { unit: Some(unit.into()), ..self }
-    }
-
-    /// A value of the axis, with its name and unit.
-    pub(crate) fn say(&self, value: f64) -> String {
-        let unit = self.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
-        format!("{} {}{unit}", self.name, number(value, 6))
-    }
-
-    /// What stands at the axis.
-    pub(crate) fn label(&self) -> String {
-        match &self.unit {
-            Some(unit) => format!("{} ({unit})", self.name),
-            None => self.name.clone(),
-        }
     }
 }
 
@@ -162,7 +134,7 @@ pub(crate) fn picture(title: &str, size: (u32, u32), draw: impl FnOnce(&Area<'_>
         })();
         drawn.expect("a picture in memory cannot fail to be written");
     }
-    Svg { text, title: title.to_owned() }
+    Svg { text, words: title.to_owned() }
 }
 
 /// Text at a place of the whole picture.

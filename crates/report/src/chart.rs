@@ -2,7 +2,8 @@
 //!
 //! Points that are not finite are left out, and values beyond 10^15 are drawn as 10^15.
 
-use crate::canvas::{self, Area, Axis, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
+use crate::axis::Axis;
+use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
 use plotters::element::{Circle, Cross, DashedPathElement, PathElement};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -125,7 +126,24 @@ impl Chart {
                 Some(ranges) => self.draw(area, ranges, legend, &mut sayings),
             }
         });
-        svg.saying(&sayings)
+        svg.saying(&sayings).described(&self.words())
+    }
+
+    /// The axes, and from where to where each named series goes, in words.
+    fn words(&self) -> String {
+        let mut words = format!("{} over {}", self.y.label(), self.x.label());
+        for (series, name) in self.names() {
+            let values = series.points.iter().map(|point| point.1);
+            let (low, high) = (values.clone().reduce(f64::min), values.reduce(f64::max));
+            let said = match low.zip(high) {
+                Some((low, high)) => {
+                    format!("{} to {}", canvas::number(low, 4), canvas::number(high, 4))
+                }
+                None => "none".to_owned(),
+            };
+            words += &format!("; {name}: {said}");
+        }
+        words
     }
 
     fn names(&self) -> impl Iterator<Item = (&Series, &str)> {
@@ -134,8 +152,9 @@ impl Chart {
 
     fn ranges(&self) -> Option<[(f64, f64); 2]> {
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let x = canvas::range(points().map(|point| point.0))?;
-        let y = canvas::range(points().map(|point| point.1))?;
+        points().next()?;
+        let x = self.x.range(points().map(|point| point.0))?;
+        let y = self.y.range(points().map(|point| point.1))?;
         // So that no dot stands on the frame.
         let room = |(low, high): (f64, f64)| {
             let room = 0.04 * (high - low);
@@ -155,20 +174,24 @@ impl Chart {
         let mut chart = ChartBuilder::on(&plot)
             .x_label_area_size(NUMBERS.0)
             .y_label_area_size(NUMBERS.1)
-            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+            .build_cartesian_2d(self.x.places(x), self.y.places(y))?;
+        let (x_mark, y_mark) =
+            (|place: &f64| self.x.mark(*place), |place: &f64| self.y.mark(*place));
         let mesh = &mut chart.configure_mesh();
-        mesh.x_labels(8).y_labels(8).max_light_lines(0).bold_line_style(canvas::GRID);
+        mesh.max_light_lines(0).bold_line_style(canvas::GRID);
         mesh.axis_style(canvas::FRAME).label_style(canvas::text_style());
         mesh.axis_desc_style(canvas::text_style());
         mesh.x_desc(self.x.label()).y_desc(self.y.label());
-        mesh.x_label_formatter(&|value| canvas::number(*value, 6));
-        mesh.y_label_formatter(&|value| canvas::number(*value, 6)).draw()?;
+        mesh.x_label_formatter(&x_mark).y_label_formatter(&y_mark).draw()?;
         for series in &self.series {
-            let points: Vec<(i32, i32)> =
-                series.points.iter().map(|point| chart.backend_coord(point)).collect();
-            series.draw(area, &points)?;
-            let step = points.len().div_ceil(SAYING_MAX).max(1);
-            let some = points.iter().zip(&series.points).step_by(step);
+            let placed = series.points.iter().filter_map(|point| {
+                let place = self.x.place(point.0).zip(self.y.place(point.1))?;
+                Some((chart.backend_coord(&place), *point))
+            });
+            let placed: Vec<((i32, i32), (f64, f64))> = placed.collect();
+            let places: Vec<(i32, i32)> = placed.iter().map(|(at, _)| *at).collect();
+            series.draw(area, &places)?;
+            let some = placed.iter().step_by(placed.len().div_ceil(SAYING_MAX).max(1));
             sayings.extend(some.map(|(at, point)| self.saying(series, *at, *point)));
         }
         let left = area.dim_in_pixel().0 as i32 - legend;
@@ -247,6 +270,29 @@ mod tests {
         for text in ["a &amp; b", "load (1/s)", "latency (us)", "first", "second"] {
             assert!(svg.as_str().contains(text), "{text} is not in {svg}");
         }
+    }
+
+    #[test]
+    fn who_does_not_see_it_is_told_the_axes_and_the_ends_of_each_line() {
+        let mut chart = chart();
+        chart.add(Series::line([(0.0, 3.0), (1.0, 1.0), (2.0, 2.5)]).named("p99"));
+        let label = "aria-label=\"a &amp; b. latency (us) over load (1/s); p99: 1 to 3\"";
+        assert!(chart.to_svg().inline().contains(label), "{}", chart.to_svg().inline());
+    }
+
+    #[test]
+    fn equal_factors_have_equal_lengths_where_that_is_asked_for() {
+        let latency = Axis::new("latency").in_unit("us").logarithmic();
+        let mut chart = Chart::new("a", Axis::new("load"), latency);
+        chart.add(Series::dots([(0.0, 0.0), (1.0, 1.0), (2.0, 10.0), (3.0, 100.0)]));
+        let svg = chart.to_svg();
+        let circles = svg.as_str().lines().filter(|line| line.starts_with("<circle"));
+        let height = |line: &str| -> Option<i32> {
+            line.split(" cy=\"").nth(1)?.split('"').next()?.parse().ok()
+        };
+        let heights: Vec<i32> = circles.filter_map(height).collect();
+        let [one, ten, hundred] = heights[..] else { panic!("0 has no place: {svg}") };
+        assert!((one + hundred - 2 * ten).abs() <= 1, "{heights:?}");
     }
 
     #[test]

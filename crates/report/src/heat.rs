@@ -1,14 +1,17 @@
 //! Shares in rows and columns, each a cell that is the darker the greater the share.
 //!
-//! Every cell says its share in percent, so that nobody has to compare shades.
+//! The greatest of all is the darkest, so that small shares differ, too. Every cell says its share
+//! in percent, so that nobody has to compare shades.
 
 use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Svg};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-/// Width and height of a cell, in pixels.
-const CELL: (i32, i32) = (54, 24);
-/// The colour of a share of 1; black text can be read on it.
+/// Height of a cell, in pixels.
+const CELL: i32 = 24;
+/// Width of a cell, in pixels, at least.
+const CELL_WIDTH: i32 = 54;
+/// The colour of the greatest share; black text can be read on it.
 const FULL: RGBColor = RGBColor(0x3a, 0x9b, 0xdc);
 
 /// Shares, 0 to 1, in rows and columns.
@@ -31,8 +34,8 @@ impl HeatMap {
         Self { title: title.into(), axis: axis.into(), columns, rows: Vec::new() }
     }
 
-    /// Adds a row below the others. Shares beyond the last column are left out, and those outside
-    /// of 0 to 1 have the shade of the nearer end.
+    /// Adds a row below the others. Shares beyond the last column are left out, and those below 0
+    /// are as white as 0.
     pub fn add_row(
         &mut self,
         heading: impl Into<String>,
@@ -47,39 +50,63 @@ impl HeatMap {
     pub fn to_svg(&self) -> Svg {
         let left = self.rows.iter().map(|(heading, _)| canvas::text_width(heading)).max();
         let left = left.unwrap_or(0) + 2 * MARGIN;
-        let columns = (CELL.0 * self.columns.len() as i32).max(canvas::text_width(&self.axis));
-        let height = HEADER + CELL.1 * self.rows.len().max(1) as i32 + 2 * LINE + MARGIN;
+        let wide = self.cell_width();
+        let columns = (wide * self.columns.len() as i32).max(canvas::text_width(&self.axis));
+        let height = HEADER + CELL * self.rows.len().max(1) as i32 + 2 * LINE + MARGIN;
         let least = canvas::title_width(&self.title) + 2 * MARGIN;
         let size = ((left + columns + MARGIN).max(least) as u32, height as u32);
-        canvas::picture(&self.title, size, |area| {
-            match self.rows.iter().any(|(_, shares)| !shares.is_empty()) {
-                false => canvas::write(area, "no values", (MARGIN, HEADER), HPos::Left),
-                true => self.draw(area, left),
-            }
-        })
+        let shares = || self.rows.iter().flat_map(|(_, shares)| shares.iter().copied());
+        let most = shares().filter(|share| share.is_finite()).fold(0.0, f64::max);
+        let svg = canvas::picture(&self.title, size, |area| match shares().next() {
+            None => canvas::write(area, "no values", (MARGIN, HEADER), HPos::Left),
+            Some(_) => self.draw(area, left, most),
+        });
+        let least = shares().filter(|share| share.is_finite()).fold(most, f64::min);
+        let cells = shares().count();
+        svg.described(&format!("{cells} cells from {} to {}", percent(least), percent(most)))
     }
 
-    fn draw(&self, area: &Area<'_>, left: i32) -> Drawn {
-        let middle = |column: usize| left + CELL.0 * column as i32 + CELL.0 / 2;
+    /// Room for the longest of all shares.
+    fn cell_width(&self) -> i32 {
+        let shares = self.rows.iter().flat_map(|(_, shares)| shares);
+        let longest = shares.map(|share| canvas::text_width(&percent(*share))).max().unwrap_or(0);
+        CELL_WIDTH.max(longest)
+    }
+
+    fn draw(&self, area: &Area<'_>, left: i32, most: f64) -> Drawn {
+        let wide = self.cell_width();
+        let middle = |column: usize| left + wide * column as i32 + wide / 2;
         for (row, (heading, shares)) in self.rows.iter().enumerate() {
-            let top = HEADER + CELL.1 * row as i32;
-            canvas::write(area, heading, (left - MARGIN / 2, top + CELL.1 / 2), HPos::Right)?;
+            let top = HEADER + CELL * row as i32;
+            canvas::write(area, heading, (left - MARGIN / 2, top + CELL / 2), HPos::Right)?;
             for (column, share) in shares.iter().enumerate() {
-                let x = left + CELL.0 * column as i32;
+                let x = left + wide * column as i32;
                 // Not a number has no shade.
-                let fill = canvas::tint(FULL, share.clamp(0.0, 1.0).max(0.0));
-                let corners = [(x, top), (x + CELL.0 - 1, top + CELL.1 - 1)];
+                let fill = canvas::tint(FULL, (share / most).clamp(0.0, 1.0).max(0.0));
+                let corners = [(x, top), (x + wide - 1, top + CELL - 1)];
                 area.draw(&Rectangle::new(corners, fill.filled()))?;
-                let says = format!("{:.1} %", share * 100.0);
-                canvas::write(area, &says, (middle(column), top + CELL.1 / 2), HPos::Center)?;
+                canvas::write(
+                    area,
+                    &percent(*share),
+                    (middle(column), top + CELL / 2),
+                    HPos::Center,
+                )?;
             }
         }
-        let bottom = HEADER + CELL.1 * self.rows.len() as i32 + LINE / 2;
+        let bottom = HEADER + CELL * self.rows.len() as i32 + LINE / 2;
         for (column, heading) in self.columns.iter().enumerate() {
             canvas::write(area, heading, (middle(column), bottom), HPos::Center)?;
         }
-        let centre = left + CELL.0 * self.columns.len() as i32 / 2;
+        let centre = left + wide * self.columns.len() as i32 / 2;
         canvas::write(area, &self.axis, (centre.max(left), bottom + LINE), HPos::Center)
+    }
+}
+
+/// A share in percent, with two digits that count.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent >= 0.95 || percent == 0.0 => format!("{percent:.1} %"),
+        percent => format!("{} %", canvas::number(percent, 2)),
     }
 }
 
@@ -87,6 +114,18 @@ impl HeatMap {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_greatest_share_is_the_darkest_and_small_ones_keep_their_digits() {
+        let mut map = HeatMap::new("busy", "channel", ["0", "1"]);
+        map.add_row("a", [2e-5, 1e-5]);
+        let svg = map.to_svg().inline();
+        let darkest = "fill=\"#3A9BDC\"";
+        assert_eq!(svg.matches(darkest).count(), 1, "{svg}");
+        for text in ["0.002 %", "0.001 %", "2 cells from 0.001 % to 0.002 %"] {
+            assert!(svg.contains(text), "{text} is not in {svg}");
+        }
+    }
 
     #[test]
     fn every_share_is_a_cell_that_says_it() {

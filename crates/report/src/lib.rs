@@ -38,6 +38,7 @@
 //!
 //! Cost: a chart of 10,000 dots takes a few milliseconds and about 1 MB of text.
 
+mod axis;
 mod bars;
 mod canvas;
 mod cause;
@@ -48,8 +49,9 @@ mod page;
 mod table;
 mod text;
 
+pub use axis::Axis;
 pub use bars::{Bar, BarChart};
-pub use canvas::{Axis, Svg};
+pub use canvas::Svg;
 pub use cause::in_full;
 pub use chart::{Chart, Series};
 pub use grid::NameGrid;

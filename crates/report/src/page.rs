@@ -122,7 +122,7 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canvas::Axis;
+    use crate::axis::Axis;
     use crate::chart::{Chart, Series};
 
     #[test]

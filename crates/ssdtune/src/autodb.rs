@@ -1,5 +1,6 @@
 //! The `--db` argument, and which failures the errors of AutoDB are.
 
+use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_tune::cluster::{Categories, ClusterError};
 use ssdtune_tune::memory::{AutoDb, DbError};
@@ -15,8 +16,11 @@ pub(crate) struct DbArg {
 }
 
 impl DbArg {
-    /// Opens the AutoDB, or makes a new one.
-    pub(crate) fn open(&self) -> Outcome<AutoDb> {
+    /// Opens the AutoDB, or makes a new one and says so.
+    pub(crate) fn open(&self, context: &Context) -> Outcome<AutoDb> {
+        if !self.db.exists() {
+            context.note(format_args!("makes the AutoDB {}", self.db.display()));
+        }
         AutoDb::open(&self.db).map_err(failure)
     }
 

@@ -6,7 +6,6 @@ pub(crate) use ssdtune_model::given::{real, whole};
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Print one JSON document on standard output instead of text.
     #[arg(long, global = true)]

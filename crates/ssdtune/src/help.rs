@@ -17,8 +17,8 @@ pub(crate) fn complete(command: Command, path: &str) -> Command {
         if arg.is_positional() {
             return arg;
         }
-        let heading = arg.get_help_heading().map(str::to_owned).or_else(|| heading(&arg));
-        let arg = if let Some(heading) = heading { arg.help_heading(heading) } else { arg };
+        let heading = heading(&arg, path);
+        let arg = arg.help_heading(heading);
         if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
     };
     let command = command.after_help(after).mut_args(option);
@@ -28,13 +28,17 @@ pub(crate) fn complete(command: Command, path: &str) -> Command {
     })
 }
 
-/// What an option stands under.
-fn heading(arg: &Arg) -> Option<String> {
-    let named = |line: &str| {
+/// What an option of a command stands under. Words before a heading are those that its commands
+/// begin with.
+fn heading(arg: &Arg, path: &str) -> Option<&'static str> {
+    let row = |line: &'static str| {
         let (heading, names) = line.split_once(": ")?;
-        names.split(' ').any(|name| arg.get_long() == Some(name)).then(|| heading.to_owned())
+        let (commands, heading) = heading.split_once(" > ").unwrap_or(("", heading));
+        let is_named = names.split(' ').any(|name| arg.get_long() == Some(name));
+        let is_here = || commands.split(", ").any(|words| path.starts_with(words));
+        (is_named && is_here()).then_some(heading)
     };
-    HEADINGS.lines().find_map(named)
+    HEADINGS.lines().find_map(row)
 }
 
 /// The examples of a command, each with what it does above it.

@@ -17,6 +17,10 @@
 //! assert_eq!(ssdtune::run(Invocation { words, child: Vec::new(), engines: None }), 0);
 //! ```
 
+/// The Rust of a page of the book runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/howto-own-parts.md")]
+mod own_parts {}
 mod autodb;
 mod cmd;
 mod context;

@@ -13,7 +13,6 @@ use std::path::Path;
 
 /// How to read traces.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Format of the trace; `ssdtune trace formats` lists them. Default: the format is found by the
     /// content.

@@ -32,19 +32,21 @@ mod pattern;
 mod sequence;
 mod shards;
 mod show;
+mod values;
 
 use crate::{Op, Request, Source, TenantId, TraceError};
 use arrivals::Arrivals;
-use hdrhistogram::Histogram;
 use roaring::RoaringTreemap;
 use sequence::Sequence;
 use serde::Serialize;
 use shards::Shards;
+use values::Values;
 
 pub use arrivals::{ArrivalsDescription, Dispersion};
 pub use pattern::AccessPattern;
 pub use sequence::{SequenceDescription, StrideCount};
 pub use shards::{ReuseBucket, ReuseDescription, SkewDescription};
+pub use values::{Bucket, Quantiles};
 
 /// The sectors of a page of 4 KiB.
 const PAGE_SECTORS: u64 = 8;
@@ -103,46 +105,6 @@ pub struct Description {
     pub skew: SkewDescription,
 }
 
-/// A distribution by its quantiles, exact to three significant digits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Quantiles {
-    /// The number of values.
-    pub count: u64,
-    /// The arithmetic mean.
-    pub mean: f64,
-    /// The smallest value.
-    pub min: u64,
-    /// The value that 5 % do not exceed.
-    pub p05: u64,
-    /// The value that 25 % do not exceed.
-    pub p25: u64,
-    /// The value that 50 % do not exceed.
-    pub p50: u64,
-    /// The value that 75 % do not exceed.
-    pub p75: u64,
-    /// The value that 95 % do not exceed.
-    pub p95: u64,
-    /// The value that 99 % do not exceed.
-    pub p99: u64,
-    /// The value that 99.9 % do not exceed.
-    pub p999: u64,
-    /// The largest value.
-    pub max: u64,
-    /// The number of values in each power of two, without empty buckets.
-    pub histogram: Vec<Bucket>,
-}
-
-/// The number of values in `from..=to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Bucket {
-    /// The smallest value of the bucket.
-    pub from: u64,
-    /// The largest value of the bucket.
-    pub to: u64,
-    /// The number of values in the bucket.
-    pub count: u64,
-}
-
 /// The distinct 4 KiB pages that a trace touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FootprintDescription {
@@ -169,7 +131,7 @@ pub struct Describer {
     tenants: Vec<bool>,
     aligned: u64,
     address_end: u64,
-    sizes: [Histogram<u64>; 2],
+    sizes: [Values; 2],
     pages: [RoaringTreemap; 2],
     page_writes: u64,
     sequences: [Sequence; 2],
@@ -192,7 +154,7 @@ impl Describer {
             tenants: Vec::new(),
             aligned: 0,
             address_end: 0,
-            sizes: [histogram(), histogram()],
+            sizes: [Values::new(), Values::new()],
             pages: [RoaringTreemap::new(), RoaringTreemap::new()],
             page_writes: 0,
             sequences: [Sequence::default(), Sequence::default()],
@@ -221,7 +183,7 @@ impl Describer {
     fn push_access(&mut self, request: &Request, op: usize, bytes: u64) {
         let end = request.lba.0.saturating_add(u64::from(request.sectors));
         self.aligned += u64::from((request.lba.0 | end).is_multiple_of(PAGE_SECTORS));
-        self.sizes[op].saturating_record(bytes);
+        self.sizes[op].record(bytes);
         self.sequences[op].push(request.tenant, request.lba.0, request.sectors);
         let (first, last) = self.push_footprint(request);
         for page in first..=last.min(first.saturating_add(SAMPLED_PAGES_MAX - 1)) {
@@ -278,9 +240,9 @@ impl Describer {
             tenants: self.tenants.iter().filter(|&&seen| seen).count(),
             aligned_4k_share: ratio(self.aligned, accesses),
             duration_ns: self.arrivals.duration_ns(),
-            read_size_bytes: Quantiles::of(&self.sizes[0]),
-            write_size_bytes: Quantiles::of(&self.sizes[1]),
-            gap_ns: Quantiles::of(self.arrivals.gaps()),
+            read_size_bytes: self.sizes[0].quantiles(),
+            write_size_bytes: self.sizes[1].quantiles(),
+            gap_ns: self.arrivals.gaps().quantiles(),
             footprint: FootprintDescription {
                 pages,
                 read_pages: self.pages[0].len(),
@@ -313,49 +275,6 @@ fn page_key(tenant: TenantId, page: u64) -> u64 {
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// A histogram over the whole range of u64 with three significant digits. It takes about 450 KB.
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("constant bounds are legal")
-}
-
-impl Quantiles {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        if histogram.is_empty() {
-            return Self::default();
-        }
-        // The low end of the bucket, so that 8192 shows as 8192 and not as 8199.
-        let at = |quantile| histogram.lowest_equivalent(histogram.value_at_quantile(quantile));
-        Self {
-            count: histogram.len(),
-            mean: histogram.mean(),
-            min: histogram.min(),
-            p05: at(0.05),
-            p25: at(0.25),
-            p50: at(0.5),
-            p75: at(0.75),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: histogram.max(),
-            histogram: by_power_of_two(histogram),
-        }
-    }
-}
-
-fn by_power_of_two(histogram: &Histogram<u64>) -> Vec<Bucket> {
-    let mut counts = [0u64; 65];
-    for value in histogram.iter_recorded() {
-        let bits = 64 - value.value_iterated_to().leading_zeros();
-        counts[bits as usize] += value.count_at_value();
-    }
-    let bucket = |(bits, &count): (usize, &u64)| Bucket {
-        from: if bits == 0 { 0 } else { 1 << (bits - 1) },
-        to: if bits == 0 { 0 } else { u64::MAX >> (64 - bits) },
-        count,
-    };
-    counts.iter().enumerate().filter(|(_, count)| **count > 0).map(bucket).collect()
 }
 
 #[cfg(test)]

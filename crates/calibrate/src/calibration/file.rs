@@ -20,13 +20,34 @@ pub(crate) const REST_IS_A_GUESS: &str =
 const COLUMNS: usize = 100;
 
 impl Calibration {
+    /// The errors of all families together.
+    fn whole(&self, is_held_out: bool) -> Option<&MeanErrors> {
+        self.errors.iter().find(|one| one.family.is_none() && one.is_held_out == is_held_out)
+    }
+
+    /// How far the drive is off, where nothing was fitted if that is known.
+    pub(super) fn headline(&self) -> String {
+        match (self.whole(true), self.whole(false)) {
+            (Some(unseen), _) => format!(
+                "At {} points that the fit did not see, the mean absolute errors of the simulated \
+                 drive are: {}.",
+                unseen.points,
+                in_words(unseen)
+            ),
+            (None, Some(fitted)) => format!(
+                "At the {} points that were fitted, the mean absolute errors of the simulated \
+                 drive are: {}. {NOTHING_TESTS}",
+                fitted.points,
+                in_words(fitted)
+            ),
+            (None, None) => NOTHING_TESTS.to_owned(),
+        }
+    }
+
     /// The lines of the header, without the sign of a comment.
     pub fn header(&self) -> Vec<String> {
-        let Self { drive, base, made_by, hold_out, errors, tested, .. } = self;
+        let Self { drive, base, made_by, hold_out, tested, .. } = self;
         let sources = self.sources();
-        let whole = |is_held_out: bool| {
-            errors.iter().find(|one| one.family.is_none() && one.is_held_out == is_held_out)
-        };
         // Lists of drives show the first line alone.
         let mut lines =
             vec![format!("{drive}, calibrated by {made_by}."), format!("Base: {base}.")];
@@ -38,7 +59,7 @@ impl Calibration {
             self.refused.len(),
             sources.join(", ")
         ));
-        for (name, errors) in [("fitted", whole(false)), ("held out", whole(true))] {
+        for (name, errors) in [("fitted", self.whole(false)), ("held out", self.whole(true))] {
             if let Some(errors) = errors {
                 lines.push(format!("Mean absolute errors, {name}: {}.", in_words(errors)));
             }

@@ -28,7 +28,7 @@ impl Calibration {
     /// The report as an HTML page.
     pub fn page(&self) -> Page {
         let mut page = Page::new(format!("{}, measured and simulated", self.drive));
-        page.list(self.header());
+        page.lead(&self.headline()).list(self.header());
         page.heading("Errors and repeat noise");
         page.paragraph(
             "Mean absolute errors in percent, of points that were fitted and of points that were \
@@ -137,14 +137,17 @@ fn load(point: &Point) -> Option<f64> {
     }
 }
 
+/// The numbers of outstanding requests that have marks.
+fn powers() -> impl Iterator<Item = (f64, String)> {
+    (0..=16).map(|power| 1_u32 << power).map(|depth| (f64::from(depth), depth.to_string()))
+}
+
 /// A figure over the load of a family; `None` where it was not measured.
 fn picture(family: &Family, points: &[(&Prediction, bool)], shown: &Shown) -> Option<Svg> {
     let is_paced = family.operation.is_paced();
-    // Depths double from point to point.
-    let scaled = |load: f64| if is_paced { load } else { load.log2() };
     let place = |one: &Prediction, figures: &Figures| {
         let value = (shown.value)(figures)?;
-        Some((scaled(load(&one.point)?), value))
+        Some((load(&one.point)?, value))
     };
     let measured = |is_held_out: bool| {
         let own = points.iter().filter(move |(_, held_out)| *held_out == is_held_out);
@@ -158,7 +161,8 @@ fn picture(family: &Family, points: &[(&Prediction, bool)], shown: &Shown) -> Op
         points.iter().filter_map(|(one, _)| place(one, &one.predicted)).collect();
     let axis = match is_paced {
         true => Axis::new("requests offered").in_unit("1/s"),
-        false => Axis::new("requests outstanding, as a power of 2"),
+        // Depths double from point to point.
+        false => Axis::new("requests outstanding").logarithmic().worded(powers()),
     };
     let y = Axis::new(shown.name).in_unit(shown.unit);
     let mut chart = Chart::new(format!("{family}: {}", shown.name), axis, y);

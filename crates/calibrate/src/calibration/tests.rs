@@ -243,7 +243,8 @@ fn the_report_shows_every_point_and_names_nothing_outside() {
     assert_eq!(html.matches("<circle").count(), 3 * (3 + 1 + 2 + 1));
     for part in [
         "rig randread 4096 B: mean latency",
-        "requests outstanding, as a power of 2",
+        ">\nrequests outstanding\n<",
+        "At 2 points that the fit did not see, the mean absolute errors of the simulated drive",
         "measured, held out",
         "flash.page_read_latency_lsb_ns",
         "(little)",

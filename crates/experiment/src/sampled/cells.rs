@@ -1,6 +1,7 @@
 //! Sampled runs of several drives or traces, as a document and as text.
 
 use super::{Estimated, SampledError, SampledReport};
+use crate::cell::{Parameters, parameters};
 use crate::experiment::Experiment;
 use crate::fit::AddressFit;
 use crate::livepoints::{LivePoints, SampleOptions};
@@ -38,6 +39,8 @@ pub struct SampledCell {
     pub workload: String,
     /// The parameters that a sweep has set.
     pub settings: BTreeMap<String, String>,
+    /// Every parameter of the drive and its value, in the unit of the catalogue.
+    pub parameters: Parameters,
     /// What the drive holds and has been through.
     pub preparation: PreparationInWords,
     /// When requests are submitted.
@@ -136,6 +139,7 @@ impl SampledCells {
                 device: experiment.device.name.clone(),
                 workload: experiment.workload(),
                 settings: settings.clone(),
+                parameters: parameters(&experiment.device),
                 preparation: experiment.preparation.in_words(),
                 replay: experiment.flows[0].replay.to_string(),
                 report,

@@ -121,9 +121,12 @@ impl PlanRunner<'_> {
             .collect();
         let line = |plan: &str, place: usize| {
             let last = outcomes[place].decisions.last().map(|last| last.strategy.to_string());
+            // Before an allocator decides, tenants share all channels.
+            let first =
+                if place < fixed { Strategy::Shared.to_string() } else { plans[place].0.clone() };
             PlanLine {
                 plan: plan.to_owned(),
-                strategy: last.unwrap_or_else(|| plans[place].0.clone()),
+                strategy: last.unwrap_or(first),
                 means: outcomes[place].means,
                 total_ns: total_ns(place),
                 over_shared: total_ns(place) / shared_ns,

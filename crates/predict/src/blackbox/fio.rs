@@ -68,6 +68,16 @@ pub enum FioError {
         /// The point.
         point: Point,
     },
+    /// The area that is measured has less room than one request takes.
+    #[error("{point} has requests of {largest}, and the area to measure has {size}: take more")]
+    Small {
+        /// The point.
+        point: Point,
+        /// The size of its largest request.
+        largest: Bytes,
+        /// The size of the area.
+        size: Bytes,
+    },
     /// The file is not what fio writes.
     #[error("{file}: no output of fio: {problem} (write it with fio --output-format=json)")]
     Document {
@@ -100,7 +110,7 @@ impl FioError {
     /// The file, where the error is of one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Open { .. } => None,
+            Self::Open { .. } | Self::Small { .. } => None,
             Self::Document { file, .. } | Self::Job { file, .. } | Self::Twice { file, .. } => {
                 Some(Path::new(file))
             }
@@ -111,7 +121,7 @@ impl FioError {
 /// Makes a job file that measures the points.
 ///
 /// # Errors
-/// A point is of an open loop.
+/// A point is of an open loop, or has requests that are larger than the area to measure.
 pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
     let JobOptions { filename, size, seconds, ramp_seconds, engine, direct, .. } = options;
     let direct = u8::from(*direct);
@@ -127,6 +137,11 @@ pub fn jobs(points: &[Point], options: &JobOptions) -> Result<Jobs, FioError> {
     let mut logs = Vec::new();
     for point in points {
         let Load::Depth(depth) = point.load() else { return Err(FioError::Open { point: *point }) };
+        let sizes = [point.read(), point.write()].into_iter().flatten().map(|access| access.bytes);
+        let largest = Bytes(sizes.max().unwrap_or(0).into());
+        if largest > *size {
+            return Err(FioError::Small { point: *point, largest, size: *size });
+        }
         // Writing to a String cannot fail.
         let _ = write!(text, "\n[{point}]\nstonewall\niodepth={depth}\n");
         if point.jobs() > 1 {
@@ -301,6 +316,30 @@ mod tests {
         assert_eq!((latency_ns, iops, bandwidth_bps, requests), (4500.0, 800.0, 5_734_400.0, 400));
     }
 
+    fn options() -> JobOptions {
+        JobOptions {
+            filename: "/tmp/x".to_owned(),
+            size: Bytes::from_gib(1),
+            seconds: 2,
+            ramp_seconds: 1,
+            engine: "libaio".to_owned(),
+            direct: true,
+            log_requests: 10,
+            log_folder: "logs".to_owned(),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn requests_must_fit_into_the_area_that_is_measured() {
+        let point: Point = "w50-q4-W4k.r100-R16k.r0".parse().unwrap();
+        let of = |kib: u64| jobs(&[point], &JobOptions { size: Bytes(kib << 10), ..options() });
+        assert!(of(16).is_ok());
+        let error = of(15).unwrap_err();
+        assert_eq!((error.path(), matches!(error, FioError::Small { .. })), (None, true));
+        assert!(error.to_string().contains("requests of 16 KiB"), "{error}");
+    }
+
     #[test]
     fn what_cannot_be_used_is_named() {
         for (from, to, problem) in [
@@ -344,17 +383,7 @@ mod tests {
 
     #[test]
     fn a_point_is_one_job_in_fios_words_or_a_log() {
-        let options = JobOptions {
-            filename: "/tmp/x".to_owned(),
-            size: Bytes::from_gib(1),
-            seconds: 2,
-            ramp_seconds: 1,
-            engine: "libaio".to_owned(),
-            direct: true,
-            log_requests: 10,
-            log_folder: "logs".to_owned(),
-            seed: 1,
-        };
+        let options = options();
         let point = |name: &str| name.parse::<Point>().unwrap();
         let points =
             ["w50-q4-W4k.r100-R16k.r0", "w100-q1-W4k.s16k", "w25-q16-W4k.s16k-R64k.r50"].map(point);

@@ -398,6 +398,14 @@ impl BlackBoxModel {
         })
     }
 
+    /// Says if the model has learned from a drive that was prepared in another way.
+    pub fn other_preparation(&self, settings: &MeasureSettings) -> Option<String> {
+        let (learned, asked) = (self.provenance.source.settings()?.flags(), settings.flags());
+        (learned != asked).then(|| {
+            format!("the model has learned from a drive of {learned}, and this one is of {asked}")
+        })
+    }
+
     /// The characteristics by which the model knows a point. In an open loop `rate_iops` requests
     /// arrive in a second, whatever load the point names.
     ///

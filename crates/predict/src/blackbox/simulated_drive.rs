@@ -167,6 +167,14 @@ impl MeasureSettings {
         Ok(Self { start: Word(start), ages, erases, sample, seed })
     }
 
+    /// The flags that prepare a drive in this way.
+    pub(super) fn flags(&self) -> String {
+        let ages = self.ages.iter().map(|age| format!(" --age {}", age.0));
+        let erases = (self.erases > 0).then(|| format!(" --erases {}", self.erases));
+        let start = format!("--start {}", self.start.0);
+        std::iter::once(start).chain(ages).chain(erases).collect()
+    }
+
     /// How a drive is prepared; `seed` decides where its pages lie.
     pub(super) fn preparation(&self, seed: u64) -> Preparation {
         let ages = self.ages.iter().map(|age| age.0).collect();

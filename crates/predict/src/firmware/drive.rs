@@ -19,6 +19,7 @@ use ssdtune_model::config::{Allocation, GcPolicy};
 use ssdtune_model::{BlockAddr, DeviceConfig, Geometry, Lpn, PlaneId, Table, TenantId};
 use ssdtune_trace::{Op, Request};
 use std::hint::black_box;
+use std::str::FromStr;
 
 /// Share of free blocks below which a plane begins to collect, 0 to 1.
 pub const COLLECT_BELOW: f64 = 0.10;
@@ -91,6 +92,16 @@ pub enum DriveSize {
     Paper,
     /// 8 GiB, to try things out.
     Small,
+}
+
+impl FromStr for DriveSize {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let sizes = [Self::Paper, Self::Small];
+        let found = sizes.into_iter().find(|size| size.name() == name);
+        found.ok_or_else(|| "write paper or small".to_owned())
+    }
 }
 
 impl DriveSize {

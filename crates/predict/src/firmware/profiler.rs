@@ -21,6 +21,7 @@ use ssdtune_learn::Version;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Which source of events is wanted.
@@ -34,6 +35,20 @@ pub enum EventChoice {
     Callgrind,
     /// None: times only, as a target needs.
     None,
+}
+
+impl FromStr for EventChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "perf" => Ok(Self::PerformanceCounters),
+            "callgrind" => Ok(Self::Callgrind),
+            "none" => Ok(Self::None),
+            _ => Err("write auto, perf, callgrind or none".to_owned()),
+        }
+    }
 }
 
 /// How a profile is taken.

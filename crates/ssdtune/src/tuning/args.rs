@@ -260,7 +260,7 @@ impl TuneArgs {
         if let (Some(real), Some(outside)) = (real, &job.outside) {
             device::note_outside(real, outside, context);
         }
-        let db = if self.no_db { None } else { Some(self.db.open()?) };
+        let db = if self.no_db { None } else { Some(self.db.open(context)?) };
         let job = super::drawn(TuningJob { db, ..job }, context)?;
         let Some(engine) = engine else { return Ok(job) };
         context.wait_on(engine.workers);

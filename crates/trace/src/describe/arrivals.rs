@@ -4,8 +4,7 @@
 //! length, divided by its mean. A Poisson stream has 1 at every length. An index that grows with
 //! the length shows bursts on several time scales.
 
-use super::histogram;
-use hdrhistogram::Histogram;
+use super::values::Values;
 use serde::Serialize;
 
 /// The lengths of the windows.
@@ -70,7 +69,7 @@ pub(super) struct Arrivals {
     last_ns: u64,
     requests: u64,
     bytes: u64,
-    gaps: Histogram<u64>,
+    gaps: Values,
     gap_sum: f64,
     gap_squares: f64,
     scales: [Scale; SCALES_NS.len()],
@@ -83,7 +82,7 @@ impl Arrivals {
             last_ns: 0,
             requests: 0,
             bytes: 0,
-            gaps: histogram(),
+            gaps: Values::new(),
             gap_sum: 0.0,
             gap_squares: 0.0,
             scales: [Scale::default(); SCALES_NS.len()],
@@ -96,7 +95,7 @@ impl Arrivals {
         let first = *self.first_ns.get_or_insert(at_ns);
         if self.requests > 1 {
             let gap = at_ns.saturating_sub(self.last_ns);
-            self.gaps.saturating_record(gap);
+            self.gaps.record(gap);
             self.gap_sum += gap as f64;
             self.gap_squares += gap as f64 * gap as f64;
         }
@@ -110,7 +109,7 @@ impl Arrivals {
         self.first_ns.map_or(0, |first| self.last_ns - first)
     }
 
-    pub(super) fn gaps(&self) -> &Histogram<u64> {
+    pub(super) fn gaps(&self) -> &Values {
         &self.gaps
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             File::open(&args.file).map_err(|error| InFile::failure(&args.file, None, error))?;
         Box::new(BufReader::new(file))
     };
-    let db = args.db.open()?;
+    let db = args.db.open(context)?;
     let imported = db.import(&mut *input, on_conflict).map_err(|error| match error.line() {
         Some(line) => InFile::failure(&args.file, Some(line), error),
         None => failure(error),

@@ -4,7 +4,7 @@
 use super::DriveArgs;
 use crate::context::Context;
 use crate::device;
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::models;
 use crate::outcome::{Failure, Outcome};
@@ -76,6 +76,7 @@ pub(crate) struct Args {
     /// Also decide again after every period, if a strategy promises this much over the one in
     /// place: the logarithm of latencies, or of probabilities where the model is a classifier.
     #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "0.03")]
+    #[arg(value_parser = real(0.0..=1.0))]
     repeat: Option<f64>,
 
     /// What the best strategy is the best in: `latency`, mean read plus mean write latency, or

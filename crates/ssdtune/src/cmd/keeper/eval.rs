@@ -2,7 +2,7 @@
 
 use super::labels_failure;
 use crate::context::Context;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, InFile, Outcome};
 use serde::Serialize;
 use ssdtune_keeper::evaluation::{DecisionCost, decision_cost};
 use ssdtune_keeper::train::divide;
@@ -57,6 +57,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
             test
         }
     };
+    if mixes.is_empty() {
+        return Err(InFile::failure(&args.labels, None, "it holds no mix to judge the network by"));
+    }
     let evaluation = evaluate(&policy, &mixes).map_err(Failure::input)?;
     let cost = decision_cost(&policy, &mixes);
     let text = evaluation.text(&cost);

@@ -73,6 +73,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         }
         note => note.iter().for_each(|note| context.warn(note)),
     }
+    model.other_preparation(&settings).iter().for_each(|note| context.warn(note));
     let most = args.windows as usize;
     let is_sampled = |path: &&PathBuf| args.sample || LivePoints::is_file(path);
     let (sampled, cut): (Vec<&PathBuf>, Vec<&PathBuf>) = args.trace.iter().partition(is_sampled);

@@ -2,7 +2,6 @@
 //!
 //! `docs/firmware-time.md` is the tour.
 
-mod args;
 mod fit;
 mod predict;
 mod profile;

@@ -1,7 +1,7 @@
 //! `--allocator`: SSDKeeper, which gives channels to the tenants while the drive runs.
 
+use crate::global::real;
 use crate::outcome::{Failure, Outcome};
-use anyhow::anyhow;
 use ssdtune_keeper::{Policy, Repeat};
 use ssdtune_model::{Nanos, given};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(crate) struct AllocatorArgs {
     /// Let the allocator decide again after each further --collect-ms. It switches to another
     /// strategy if the network promises at least this gain over the present one. A gain is a
     /// difference of logarithms: of latencies, or of probabilities if the model is a classifier.
-    #[arg(long, value_name = "SHARE", requires = "allocator")]
+    #[arg(long, value_name = "SHARE", requires = "allocator", value_parser = real(0.0..=1.0))]
     repeat: Option<f64>,
 }
 
@@ -54,13 +54,8 @@ impl AllocatorArgs {
     /// Reads the network, if an allocator is asked for.
     pub(crate) fn keeper(&self) -> Outcome<Option<Keeper>> {
         let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
-        let repeat = match self.repeat {
-            None => Repeat::Once,
-            Some(hysteresis) if (0.0..=1.0).contains(&hysteresis) => Repeat::Always { hysteresis },
-            Some(given) => {
-                return Err(Failure::usage(anyhow!("--repeat {given}: a share from 0 to 1")));
-            }
-        };
+        let repeated = |hysteresis| Repeat::Always { hysteresis };
+        let repeat = self.repeat.map_or(Repeat::Once, repeated);
         let policy = Policy::read(path).map_err(Failure::input)?;
         let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
         Ok(Some(Keeper { policy, collect, repeat }))

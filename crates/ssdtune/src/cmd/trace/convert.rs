@@ -39,38 +39,37 @@ pub(crate) struct Args {
     #[command(flatten)]
     read: ReadArgs,
     /// How several traces become one.
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "1. Joining")]
+    #[arg(long, value_enum, value_name = "HOW")]
     join: Option<Join>,
     /// Pause between concatenated traces.
-    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "1. Joining")]
+    #[arg(long, value_name = "TIME", default_value = "0ns")]
     pause: Nanos,
     #[command(flatten)]
     select: SelectArgs,
     /// Shorten every longer silence to this.
-    #[arg(long, value_name = "TIME", help_heading = "3. Time")]
+    #[arg(long, value_name = "TIME")]
     clip_gaps: Option<Nanos>,
     /// Multiply all times by this: 0.5 doubles the load.
-    #[arg(long, value_name = "FACTOR", help_heading = "3. Time")]
+    #[arg(long, value_name = "FACTOR")]
     scale_time: Option<f64>,
     /// Put the addresses onto a drive: `dense` closes the holes between them (the trace is read
     /// twice), `modulo` folds them.
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "4. Addresses")]
+    #[arg(long, value_enum, value_name = "HOW")]
     remap: Option<Remap>,
     /// Unit in which `dense` closes holes.
-    #[arg(long, value_name = "SIZE", default_value = "16KiB", help_heading = "4. Addresses")]
+    #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     chunk: Bytes,
     /// Size of the drive: `modulo` folds there, and `dense` must fit into it.
-    #[arg(long, value_name = "SIZE", help_heading = "4. Addresses")]
+    #[arg(long, value_name = "SIZE")]
     capacity: Option<Bytes>,
     /// Write parts by time, as in 70/20/10, into OUT with -1, -2, ... before the ending. The trace
     /// is read twice.
-    #[arg(long, value_name = "SHARES", help_heading = "5. Splitting")]
+    #[arg(long, value_name = "SHARES")]
     split: Option<String>,
 }
 
 /// Which requests stay.
 #[derive(clap::Args, Debug)]
-#[command(next_help_heading = "2. Selecting")]
 struct SelectArgs {
     /// Drop repeats of a request (operation, address, size) within this time, which some captures
     /// have.

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         published_categories().map(|name| SourceName { category: None, source: name.to_owned() })
     };
     let sources = if args.bundled { seven().to_vec() } else { args.sources.clone() };
-    let db = args.db.open()?;
+    let db = args.db.open(context)?;
     let known = match Categories::load(&db) {
         Ok(_) | Err(_) if args.anew => None,
         Ok(categories) => Some(categories),

@@ -1,6 +1,5 @@
 //! `predict-perf ftl profile`: events and times of the firmware, group by group, into a file.
 
-use super::args::SizeArg;
 use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
@@ -8,16 +7,18 @@ use crate::outputs::GrowingFile;
 use crate::program;
 use crate::progress::Progress;
 use ssdtune_predict::firmware::{
-    EventChoice, GROUP_REQUESTS, ProfileError, ProfileSetup, Profiler, ProfilerError,
+    DriveSize, EventChoice, GROUP_REQUESTS, ProfileError, ProfileSetup, Profiler, ProfilerError,
     ProfilerOptions, Workload,
 };
 
 /// Arguments of `predict-perf ftl profile`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where events come from.
-    #[arg(long, value_enum, value_name = "SOURCE", default_value = "auto")]
-    events: EventsArg,
+    /// Where events come from. `perf`: Linux performance counters. `callgrind`: valgrind with
+    /// caches, branches and TLBs simulated. `auto`: the first, where the machine has them, else the
+    /// second. `none`: times only, as a target needs.
+    #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    events: EventChoice,
 
     /// Run the firmware under a command, as in `qemu-x86_64`, and take the times there: a stand-in
     /// for a target.
@@ -53,9 +54,9 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(0..=1_000))]
     warm_up: u32,
 
-    /// The drive.
-    #[arg(long, value_enum, default_value = "paper")]
-    size: SizeArg,
+    /// The drive: `paper` has 1 TiB; `small` has 8 GiB, to try things out.
+    #[arg(long, default_value = "paper")]
+    size: DriveSize,
 
     /// File of JSON lines for the groups. If the file was begun by the same command, it is
     /// continued.
@@ -63,33 +64,15 @@ pub(crate) struct Args {
     out: GrowingFile,
 }
 
-/// Where events come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum EventsArg {
-    /// Performance counters where the machine has them, else callgrind.
-    Auto,
-    /// Linux performance counters.
-    Perf,
-    /// Valgrind's callgrind with caches, branches and TLBs simulated.
-    Callgrind,
-    /// None: times only, as a target needs.
-    None,
-}
-
 impl Args {
     fn options(&self, context: &Context) -> ProfilerOptions {
         ProfilerOptions {
-            events: match self.events {
-                EventsArg::Auto => EventChoice::Auto,
-                EventsArg::Perf => EventChoice::PerformanceCounters,
-                EventsArg::Callgrind => EventChoice::Callgrind,
-                EventsArg::None => EventChoice::None,
-            },
+            events: self.events,
             under: self.under.clone(),
             cortex_a53: self.cortex_a53,
             repeats: self.repeats,
             setup: ProfileSetup {
-                size: self.size.into(),
+                size: self.size,
                 group_requests: GROUP_REQUESTS as u32,
                 scale: self.scale,
                 groups_max: self.groups_max,

@@ -1,9 +1,8 @@
 //! `predict-perf ftl run`: one workload in this process, with messages on standard output.
 
-use super::args::SizeArg;
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
-use ssdtune_predict::firmware::{ChildMessage, ChildRun, Workload, WorkloadRun};
+use ssdtune_predict::firmware::{ChildMessage, ChildRun, DriveSize, Workload, WorkloadRun};
 use std::io::{self, BufRead};
 use std::path::PathBuf;
 
@@ -23,8 +22,8 @@ pub(crate) struct Args {
     warm_up: u32,
 
     /// The drive.
-    #[arg(long, value_enum)]
-    size: SizeArg,
+    #[arg(long)]
+    size: DriveSize,
 
     /// File for the findings of the rehearsal. If the file exists, it replaces the rehearsal.
     #[arg(long, value_name = "FILE")]
@@ -46,7 +45,7 @@ pub(crate) struct Args {
 /// Runs the workload.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let workload = Workload::of(&args.workload).map_err(Failure::usage)?;
-    let (groups, warm_up, size) = (args.groups, args.warm_up, args.size.into());
+    let (groups, warm_up, size) = (args.groups, args.warm_up, args.size);
     let seed = context.seed().unwrap_or(0);
     let child = ChildRun {
         run: WorkloadRun { workload, groups, warm_up, size, seed },

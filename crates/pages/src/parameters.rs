@@ -1,0 +1,65 @@
+//! The parameters in which the drives of several simulations differ.
+
+use crate::read::{self, cell};
+use serde_json::Value;
+use ssdtune_model::catalogue;
+use ssdtune_report::{Page, Table};
+use std::collections::BTreeSet;
+
+/// Adds a table with a row for each parameter that is not the same everywhere. Documents that do
+/// not hold their parameters say nothing.
+pub(crate) fn add_differences(page: &mut Page, cells: &[(&str, &Value)]) {
+    let known: Vec<&(&str, &Value)> =
+        cells.iter().filter(|(_, cell)| read::at(cell, "parameters").is_object()).collect();
+    if known.len() < 2 {
+        return;
+    }
+    let of =
+        |cell: &'_ Value, key: &str| cell.get("parameters").and_then(|all| all.get(key)).cloned();
+    let keys: BTreeSet<&str> = known
+        .iter()
+        .flat_map(|(_, cell)| read::fields(cell, "parameters"))
+        .map(|(key, _)| key)
+        .filter(|key| known.iter().any(|(_, cell)| of(cell, key) != of(known[0].1, key)))
+        .collect();
+    page.heading("Parameters in which the drives differ");
+    if keys.is_empty() {
+        page.paragraph("None.");
+        return;
+    }
+    let names = known.iter().map(|(name, _)| *name);
+    let mut table = Table::new(["parameter"].into_iter().chain(names).chain(["unit", "meaning"]));
+    for key in keys {
+        let values = known.iter().map(|(_, own)| of(own, key).as_ref().map_or("-".into(), cell));
+        let row = catalogue::find(key);
+        let about = row.map_or([""; 2], |row| [row.unit.sign(), row.meaning]);
+        table.add_row([key.to_owned()].into_iter().chain(values).chain(about.map(str::to_owned)));
+    }
+    table.align_right(1..=known.len());
+    page.table(&table);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_differs_has_a_row() {
+        let one = json!({"parameters": {"gc.threshold": 0.1, "bus.channels": 8}});
+        let other = json!({"parameters": {"gc.threshold": 0.2, "bus.channels": 8, "new": true}});
+        let told = |cells: &[(&str, &Value)]| {
+            let mut page = Page::new("");
+            add_differences(&mut page, cells);
+            page.to_html()
+        };
+        let html = told(&[("a", &one), ("b", &other), ("former", &json!({}))]);
+        for text in ["<td>gc.threshold</td>", ">0.100<", ">0.200<", "<td>new</td>", ">yes<", ">-<"]
+        {
+            assert!(html.contains(text), "{text} is not in {html}");
+        }
+        assert!(!html.contains("bus.channels") && !html.contains("former"), "{html}");
+        assert!(told(&[("a", &one), ("b", &one)]).contains("None."));
+        assert!(!told(&[("a", &one)]).contains("Parameters"));
+    }
+}
