@@ -41,6 +41,14 @@ fn the_command_line_is_consistent_and_every_help_says_the_exit_codes() {
 #[test]
 fn wrong_command_lines_end_with_2() {
     for line in [
+        // What has no effect is refused.
+        "simulate --device z-ssd --workload ycsb --format csv",
+        "simulate --device z-ssd --workload ycsb --lenient",
+        "choose intel-750 z-ssd --workload ycsb --format csv",
+        "predict-perf predict --model m.json --points paper --rate 5",
+        "predict-perf predict --model m.json --trace a.csv --depth 4 --rate 5",
+        "predict-perf predict --model m.json --point w0-q1-R4k.r0 --depth 4",
+        "predict-perf sweep --device z-ssd --sample 4 --depth 2 --out a.jsonl",
         "nothing",
         "config",
         "config check",

@@ -257,8 +257,8 @@ pub enum LivePointsError {
     Long,
     /// The trace is too short.
     #[error(
-        "{requests} requests, and two windows need {least}: run the whole trace instead, or take \
-         shorter windows (--measured, --warm-up)"
+        "{requests} requests, and two windows need {least}: run the whole trace instead, or let \
+         `trace sample` take shorter windows (--measured, --warm-up)"
     )]
     TooShort {
         /// Its requests.

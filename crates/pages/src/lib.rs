@@ -35,6 +35,7 @@ mod pruning;
 mod read;
 mod sampled;
 mod search;
+mod seeds;
 mod simulation;
 mod tenants;
 mod whatif;
@@ -90,9 +91,17 @@ impl Shown {
 
 /// The page of one or more documents.
 pub fn page_of(documents: &[Shown]) -> Page {
-    let [one] = documents else { return beside(documents) };
-    let mut page = Page::new(title(&one.document));
-    body(&mut page, one);
+    let mut page = match documents {
+        [one] => {
+            let mut page = Page::new(title(&one.document));
+            body(&mut page, one);
+            page
+        }
+        _ => beside(documents),
+    };
+    if let Some(seeds) = seeds::told(documents.iter().map(|one| &one.document)) {
+        page.heading("Seeds").paragraph(&seeds);
+    }
     page
 }
 

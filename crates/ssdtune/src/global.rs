@@ -1,8 +1,18 @@
 //! The flags that every subcommand takes.
 
 use crate::outputs::OutFile;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 pub(crate) use ssdtune_model::given::{real, whole};
+use std::str::FromStr;
+
+/// Reads one of some names, which help, errors and completions list.
+pub(crate) fn one_of<T>(names: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names.iter().copied()).try_map(|name| name.parse())
+}
 
 /// Flags that every subcommand takes.
 #[derive(Args, Debug)]

@@ -154,8 +154,19 @@ impl Pruning {
     }
 }
 
-/// Prunes the parameters of a task for its target. Calls `tell` with a line of text before each
-/// stage, and as the drives of a stage are measured.
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// What is being done.
+    pub stage: &'a str,
+    /// Drives of the stage that were measured; 0 where it begins.
+    pub done: usize,
+    /// All drives of the stage.
+    pub drives: usize,
+}
+
+/// Prunes the parameters of a task for its target. Calls `tell` where a stage begins, and as its
+/// drives are measured.
 ///
 /// # Errors
 /// Measuring fails, the caller asked to stop, or the baseline cannot serve the target.
@@ -163,17 +174,14 @@ pub fn prune(
     task: &Task,
     settings: &PruneSettings,
     evaluator: &CachedEvaluator,
-    tell: &dyn Fn(&str),
+    tell: &dyn Fn(Step<'_>),
 ) -> Result<Pruning, TuneError> {
     let meter = TargetMeter::new(task, evaluator, tell)?;
-    tell("coarse: sweeping every numeric parameter");
     let mut coarse = coarse::sweep(&meter, settings)?;
     let mut pairs_tried = 0;
     if settings.pairs {
-        tell("coarse: moving insensitive parameters in pairs");
         pairs_tried = coarse::pairs(&meter, settings, &mut coarse)?;
     }
-    tell("fine: measuring drawn configurations");
     let fine = fine::regress(&meter, settings, &coarse)?;
     let order = fine
         .table
@@ -200,10 +208,10 @@ struct TargetMeter<'a> {
     evaluator: &'a CachedEvaluator<'a>,
     target: Workload,
     baseline: WorkloadMeasurement,
-    tell: &'a dyn Fn(&str),
+    tell: &'a dyn Fn(Step<'_>),
 }
 
-/// Drives that are measured between two lines of progress.
+/// Drives that are measured between two steps.
 const TOLD_EACH: usize = 50;
 
 /// The share of a long trace's windows that drives are measured on: effects are those of one drive
@@ -214,7 +222,7 @@ impl<'a> TargetMeter<'a> {
     fn new(
         task: &'a Task,
         evaluator: &'a CachedEvaluator<'a>,
-        tell: &'a dyn Fn(&str),
+        tell: &'a dyn Fn(Step<'_>),
     ) -> Result<Self, TuneError> {
         let target = task.target.with_fewer_windows(WINDOWS_SHARE);
         let baseline = task.baseline_on(&[&target], evaluator)?.remove(0);
@@ -227,13 +235,16 @@ impl<'a> TargetMeter<'a> {
     /// closed one: one takes up to 0.3 GB where it collects, and several at a time too much.
     fn measure(
         &self,
+        stage: &str,
         configs: &[CheckedConfig],
     ) -> Result<Vec<Option<WorkloadMeasurement>>, TuneError> {
         let most = self.task.base.geometry().pages();
         let is_large = |place: &usize| configs[*place].geometry().pages() > most;
         let (large, small): (Vec<usize>, Vec<usize>) = (0..configs.len()).partition(is_large);
         let mut measured = vec![None; configs.len()];
-        let mut count = 0;
+        let drives = configs.len();
+        let mut done = 0;
+        (self.tell)(Step { stage, done, drives });
         for some in small.chunks(TOLD_EACH).chain(large.chunks(1)) {
             let question = |&place: &usize| (&configs[place], &self.target);
             let questions: Vec<_> = some.iter().map(question).collect();
@@ -242,8 +253,8 @@ impl<'a> TargetMeter<'a> {
             for (&place, answer) in some.iter().zip(answers) {
                 measured[place] = answer.ok();
             }
-            count += some.len();
-            (self.tell)(&format!("  {count} of {} drives", configs.len()));
+            done += some.len();
+            (self.tell)(Step { stage, done, drives });
         }
         Ok(measured)
     }

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     trace: Option<PathBuf>,
 
     /// The workload: a bundled model (`ssdtune trace models` lists them) or a model file.
-    #[arg(long, value_name = "NAME|FILE.toml")]
+    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with = "format")]
     workload: Option<String>,
 
     /// Format of the trace; `ssdtune trace formats` lists them. Default: found by the content.

@@ -1,12 +1,13 @@
 //! `ssdtune prune`: which parameters matter for a workload, and in which order to tune them.
 
 use crate::autodb;
-use crate::context::Context;
+use crate::context::{Context, Level};
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
+use crate::progress;
 use crate::tuning::{self, TuneArgs};
 use ssdtune_tune::DefaultSpace;
-use ssdtune_tune::prune::{self, PruneSettings};
+use ssdtune_tune::prune::{self, PruneSettings, Step};
 
 /// Arguments of `ssdtune prune`.
 #[derive(Debug, clap::Args)]
@@ -48,9 +49,20 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     // Drives of many sizes follow each other: what one leaves is of no use to the next.
     ssdtune_output::give_back_freed_memory();
     let evaluator = job.evaluator(deferred.flag(), &|_| ssdtune_output::give_back_freed_memory());
-    let tell = context.notes();
+    let bar = progress::bar(0, "", context.level() > Level::Quiet);
+    let note = context.notes();
+    let tell = |Step { stage, done, drives }: Step<'_>| {
+        bar.set_length(drives as u64);
+        bar.set_position(done as u64);
+        bar.set_message(stage.to_owned());
+        if done == 0 && bar.is_hidden() {
+            note(&format!("{stage}: {drives} drives"));
+        }
+    };
     let pruned = || prune::prune(&job.task, &settings, &evaluator, &tell);
-    let pruning = context.pool()?.install(pruned).map_err(tuning::failure)?;
+    let pruned = context.pool()?.install(pruned);
+    bar.finish_and_clear();
+    let pruning = pruned.map_err(tuning::failure)?;
     if let Some(db) = &job.db {
         pruning.store(db).map_err(autodb::failure)?;
     }

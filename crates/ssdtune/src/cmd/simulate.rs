@@ -74,12 +74,13 @@ pub(crate) struct Args {
     strict: StrictArg,
 
     /// Run a bundled workload model (`ssdtune trace models` lists them) or a model file.
-    #[arg(long, value_name = "NAME|FILE.toml", conflicts_with_all = ["trace", "tenants"])]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    #[arg(conflicts_with_all = ["trace", "tenants", "format", "lenient"])]
     workload: Option<String>,
 
     /// Run a pair of MQSim's files as MQSim does, with its peculiarities (`compat`).
     #[arg(long, num_args = 2, value_names = ["SSD.xml", "WORKLOAD.xml"])]
-    #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay"])]
+    #[arg(conflicts_with_all = ["trace", "workload", "tenants", "replay", "format", "lenient"])]
     #[arg(conflicts_with_all = ["start", "age", "erases"])]
     mqsim: Vec<PathBuf>,
 

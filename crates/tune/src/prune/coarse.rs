@@ -101,7 +101,7 @@ pub(super) fn sweep(
         }
         places.push(indices);
     }
-    let measured = meter.measure(&configs)?;
+    let measured = meter.measure("coarse: sweeping every numeric parameter", &configs)?;
     let all = rows.iter().zip(places).map(|(row, places)| {
         let answers: Vec<Option<&WorkloadMeasurement>> =
             places.iter().map(|place| place.and_then(|place| measured[place].as_ref())).collect();
@@ -198,7 +198,7 @@ pub(super) fn pairs(
             }
         }
     }
-    let measured = meter.measure(&configs)?;
+    let measured = meter.measure("coarse: moving insensitive parameters in pairs", &configs)?;
     for ((one, two), answer) in places.iter().zip(measured) {
         let moved = answer
             .is_some_and(|measured| meter.performance(&measured).abs() >= 2.0 * settings.flat);

@@ -48,7 +48,7 @@ pub(super) fn regress(
     });
     let drawn: Vec<_> = drawn.collect();
     let configs: Vec<_> = drawn.iter().map(|found| found.config.clone()).collect();
-    let measured = meter.measure(&configs)?;
+    let measured = meter.measure("fine: measuring drawn configurations", &configs)?;
     let mut rows = vec![(kept.encode(&base), 0.0)];
     for (found, answer) in drawn.iter().zip(&measured) {
         if let Some(answer) = answer {

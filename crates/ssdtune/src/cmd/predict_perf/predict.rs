@@ -31,13 +31,14 @@ pub(crate) struct Args {
     points: Option<String>,
 
     /// Requests outstanding, for a trace and a model of a closed loop.
-    #[arg(long, value_name = "N", requires = "trace")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["point", "points"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     depth: Option<u32>,
 
     /// Requests that arrive in a second, for a point and a model of an open loop. The load of the
     /// point (l) is then ignored.
-    #[arg(long, value_name = "IOPS", requires = "point", value_parser = real(1e-3..=1e9))]
+    #[arg(long, value_name = "IOPS", conflicts_with_all = ["trace", "points"])]
+    #[arg(value_parser = real(1e-3..=1e9))]
     rate: Option<f64>,
 
     #[command(flatten)]

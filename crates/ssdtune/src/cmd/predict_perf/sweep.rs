@@ -36,7 +36,8 @@ pub(crate) struct Args {
 
     /// Requests outstanding: each workload is measured with each of these numbers.
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,4,16")]
-    #[arg(requires = "workloads", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(requires = "workloads", conflicts_with_all = ["grid", "sample"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     depth: Vec<u32>,
 
     /// Measure the K-th of N equal parts of the grid alone: one of N jobs (docs/cluster.md).

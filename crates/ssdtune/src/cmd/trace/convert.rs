@@ -1,7 +1,7 @@
 //! `ssdtune trace convert`: reads traces, joins and changes them, writes one trace or its parts.
 
 use crate::context::{Context, Level};
-use crate::global::whole;
+use crate::global::{one_of, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::OutPlace;
@@ -9,7 +9,6 @@ use crate::progress::Reading;
 use crate::read_args::{ReadArgs, warn_of};
 use anyhow::anyhow;
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use ssdtune_model::{Bytes, Nanos};
 use ssdtune_report::Text;
 use ssdtune_trace::transform::{Cut, Filter};
@@ -19,7 +18,6 @@ use ssdtune_trace::{
     TraceError, input_bytes, open_input,
 };
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Arguments of `ssdtune trace convert`. Changes are made in the order of their headings.
 #[derive(clap::Args, Debug)]
@@ -33,8 +31,7 @@ pub(crate) struct Args {
     output: OutPlace,
     /// Format to write, if the name does not say it.
     #[arg(long, value_name = "FORMAT")]
-    #[arg(value_parser = PossibleValuesParser::new(["ssdt", "csv", "mqsim"])
-        .try_map(parsed::<OutputFormat>))]
+    #[arg(value_parser = one_of::<OutputFormat>(&["ssdt", "csv", "mqsim"]))]
     to: Option<OutputFormat>,
     #[command(flatten)]
     read: ReadArgs,
@@ -77,8 +74,7 @@ struct SelectArgs {
     dedupe: Option<Nanos>,
     /// Keep only these operations.
     #[arg(long, value_delimiter = ',', value_name = "OPS")]
-    #[arg(value_parser = PossibleValuesParser::new(["read", "write", "trim", "flush"])
-        .try_map(parsed::<Op>))]
+    #[arg(value_parser = one_of::<Op>(&["read", "write", "trim", "flush"]))]
     ops: Vec<Op>,
     /// Keep only requests of at least this size.
     #[arg(long, value_name = "SIZE")]
@@ -126,10 +122,6 @@ enum Remap {
 }
 
 /// Reads a value that is one of the possible ones.
-fn parsed<T: FromStr<Err = String>>(text: String) -> Result<T, String> {
-    text.parse()
-}
-
 impl SelectArgs {
     /// The conditions on requests, if there are any.
     fn filter(&self) -> Option<Filter> {

@@ -1,6 +1,7 @@
 //! `predict-perf ftl profile`: events and times of the firmware, group by group, into a file.
 
 use crate::context::{Context, Level};
+use crate::global::one_of;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
@@ -18,6 +19,7 @@ pub(crate) struct Args {
     /// caches, branches and TLBs simulated. `auto`: the first, where the machine has them, else the
     /// second. `none`: times only, as a target needs.
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    #[arg(value_parser = one_of::<EventChoice>(&["auto", "perf", "callgrind", "none"]))]
     events: EventChoice,
 
     /// Run the firmware under a command, as in `qemu-x86_64`, and take the times there: a stand-in
@@ -55,7 +57,7 @@ pub(crate) struct Args {
     warm_up: u32,
 
     /// The drive: `paper` has 1 TiB; `small` has 8 GiB, to try things out.
-    #[arg(long, default_value = "paper")]
+    #[arg(long, default_value = "paper", value_parser = one_of::<DriveSize>(&["paper", "small"]))]
     size: DriveSize,
 
     /// File of JSON lines for the groups. If the file was begun by the same command, it is

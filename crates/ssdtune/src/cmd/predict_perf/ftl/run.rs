@@ -1,6 +1,7 @@
 //! `predict-perf ftl run`: one workload in this process, with messages on standard output.
 
 use crate::context::Context;
+use crate::global::one_of;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_predict::firmware::{ChildMessage, ChildRun, DriveSize, Workload, WorkloadRun};
 use std::io::{self, BufRead};
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     warm_up: u32,
 
     /// The drive.
-    #[arg(long)]
+    #[arg(long, value_parser = one_of::<DriveSize>(&["paper", "small"]))]
     size: DriveSize,
 
     /// File for the findings of the rehearsal. If the file exists, it replaces the rehearsal.
