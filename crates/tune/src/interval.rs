@@ -178,6 +178,33 @@ impl Speedup {
     }
 }
 
+/// What to say if the traces of a search tell another speedup than those that it has not seen:
+/// their intervals do not meet. Without an interval, the speedup of the first is one; without one
+/// of the second nothing can be said.
+pub(crate) fn disagreement(
+    (seen, seen_interval): (&Speedup, Option<&SpeedupInterval>),
+    (unseen, unseen_interval): (&Speedup, Option<&SpeedupInterval>),
+) -> Option<String> {
+    type Ends = fn(&SpeedupInterval) -> Option<Interval>;
+    let of = |name: &str, [seen, unseen]: [f64; 2], ends: Ends| {
+        let Interval { low, high } = ends(unseen_interval?)?;
+        let own = seen_interval.and_then(ends).unwrap_or(Interval { low: seen, high: seen });
+        let is_apart = own.high < low || own.low > high;
+        is_apart.then(|| format!("{name} {seen:.2}x and {unseen:.2}x ({low:.2} to {high:.2})"))
+    };
+    let told = [
+        of("latency", [seen.latency, unseen.latency], |interval| interval.latency),
+        of("throughput", [seen.throughput, unseen.throughput], |interval| interval.throughput),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "the traces of the search and those it has not seen disagree: {}; believe the second",
+            told.join(", ")
+        )
+    })
+}
+
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -240,6 +267,27 @@ mod tests {
         assert!((low + 0.5297).abs() < 1e-3 && (high - 2.0297).abs() < 1e-3, "{low} {high}");
         assert_eq!((mean_interval(&[1.0]), mean_interval(&[1.0; 11])), (None, None));
         assert_eq!(mean_interval(&[2.0, 2.0]), Some([2.0, 2.0]));
+    }
+
+    #[test]
+    fn traces_disagree_if_their_intervals_do_not_meet() {
+        let states = |latencies: [f64; 3]| {
+            let speedups = latencies.map(|latency| Speedup { latency, throughput: 1.0 });
+            SpeedupInterval::of_states(&speedups)
+        };
+        let unseen = states([1.2, 1.21, 1.22]);
+        let with = |latency: f64, interval: Option<&SpeedupInterval>| {
+            let [seen, other] = [latency, 1.21].map(|latency| Speedup { latency, throughput: 1.0 });
+            disagreement((&seen, interval), (&other, Some(&unseen)))
+        };
+        assert_eq!(with(1.22, None), None);
+        let told = with(1.7, None).unwrap();
+        assert!(told.contains("latency 1.70x and 1.21x (1.19 to 1.24); believe"), "{told}");
+        assert!(!told.contains("throughput"), "{told}");
+        assert_eq!(with(1.7, Some(&states([1.1, 1.7, 2.6]))), None);
+        assert!(with(1.7, Some(&states([1.69, 1.7, 1.71]))).is_some());
+        let alone = Speedup { latency: 1.7, throughput: 1.0 };
+        assert_eq!(disagreement((&alone, None), (&alone, None)), None);
     }
 
     #[test]

@@ -6,18 +6,18 @@ use super::judgement::Judgement;
 use super::measured::{Care, STATES, table};
 use super::{
     Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
-    SpeedupTable, TopConfiguration, Verdicts, WorkloadResult,
+    SpeedupTable, TopConfiguration, Verdicts,
 };
 use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
+use crate::interval::disagreement;
 use crate::limits::{Feasible, controller_pins, endurance_bytes};
 use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{PART, Point, changes};
 use crate::task::Task;
 use crate::workload::Workload;
-use ssdtune_estimate::Interval;
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, document};
 
 /// Options of a recommendation.
@@ -460,7 +460,11 @@ impl EvidenceCollector<'_> {
         if let Some(note) = verdict.target.interval.as_ref().and_then(SpeedupInterval::note) {
             self.notes.push(format!("{}: {note}", verdict.target.workload));
         }
-        self.notes.extend(disagreement(target, &verdict.target));
+        let unseen = &verdict.target;
+        self.notes.extend(disagreement(
+            (&target.speedup, target.interval.as_ref()),
+            (&unseen.speedup, unseen.interval.as_ref()),
+        ));
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
                 "no garbage was collected: the run says nothing about collection and \
@@ -469,32 +473,6 @@ impl EvidenceCollector<'_> {
             );
         }
     }
-}
-
-/// What to say if the traces of the search tell another speedup than those that it has not seen:
-/// their intervals do not meet. Without an interval, the speedup of the first is one.
-fn disagreement(training: &WorkloadResult, unseen: &WorkloadResult) -> Option<String> {
-    let unseen_interval = unseen.interval.as_ref()?;
-    let told =
-        |name: &str, of: fn(&Speedup) -> f64, ends: fn(&SpeedupInterval) -> Option<Interval>| {
-            let Interval { low, high } = ends(unseen_interval)?;
-            let (seen, other) = (of(&training.speedup), of(&unseen.speedup));
-            let alone = Interval { low: seen, high: seen };
-            let own = training.interval.as_ref().and_then(ends).unwrap_or(alone);
-            let is_apart = own.high < low || own.low > high;
-            is_apart.then(|| format!("{name} {seen:.2}x and {other:.2}x ({low:.2} to {high:.2})"))
-        };
-    let told = [
-        told("latency", |speedup| speedup.latency, |interval| interval.latency),
-        told("throughput", |speedup| speedup.throughput, |interval| interval.throughput),
-    ];
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    (!told.is_empty()).then(|| {
-        format!(
-            "the traces of the search and those it has not seen disagree: {}; believe the second",
-            told.join(", ")
-        )
-    })
 }
 
 /// What to say of the price of a baseline whose dies are smaller than all of the catalogue: prices
