@@ -15,7 +15,7 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     let of_latency = || entries.iter().filter(|entry| text(entry, "target") == Some("latency"));
     // The model that predicts where none is named, not the one that these points happen to favour.
     let stronger = of_latency().find(|entry| text(entry, "model") == Some("stronger"));
-    let told = stronger.or_else(|| of_latency().last());
+    let told = stronger.or_else(|| of_latency().next_back());
     let trained = said(number(document, "trained_on"), read::count);
     let tested = said(number(document, "tested_on"), read::count);
     if let Some(told) = told {
