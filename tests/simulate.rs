@@ -57,6 +57,16 @@ fn a_report_counts_every_request_and_each_of_its_keys_is_documented() {
     assert!(report["total"]["read"]["device_latency_ns"]["p99"].as_u64().unwrap() > 0);
 
     let docs = std::fs::read_to_string(root().join("docs/results-schema.md")).unwrap();
+    // The keys of parameters are those of the catalogue.
+    let mut document = document;
+    let parameters = document["cells"][0]["parameters"].take();
+    assert_eq!(parameters["flash.blocks_per_plane"], 256);
+    let found: Vec<&String> = parameters.as_object().unwrap().keys().collect();
+    let catalogue = crate::support::document(ssdtune().args(["config", "params"]));
+    let catalogue = catalogue.as_array().unwrap();
+    let mut known: Vec<&str> = catalogue.iter().map(|one| one["key"].as_str().unwrap()).collect();
+    known.sort_unstable();
+    assert_eq!(found, known);
     let mut keys = Vec::new();
     collect_keys(&document, &mut keys);
     assert!(keys.len() > 80, "{keys:?}");

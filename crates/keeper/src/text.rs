@@ -222,7 +222,7 @@ impl Comparison {
 
 /// What is said where an allocator never decided.
 const UNDECIDED: &str = "SSDKeeper decided nothing: the requests end before its first period is \
-                         over. Its rows are those of shared channels; --requests takes more, \
+                         over. Its rows are with shared channels; --requests takes more, \
                          --collect-ms makes the period shorter";
 
 /// The workloads of a mix, and how intense it is.
@@ -283,7 +283,7 @@ impl WindowComparison {
             run.requests
         ));
         text.table(table);
-        self.decisions.first().into_iter().for_each(|first| _ = text.line(seen_line(first)));
+        text.line(self.decisions.first().map_or_else(|| UNDECIDED.to_owned(), seen_line));
         for reason in [
             Untold::FewWindows,
             Untold::Bursts,

@@ -1,9 +1,10 @@
 //! Fields of documents as people write them: a name without underlines, a value with its unit.
 //!
-//! The unit of a field is the ending of its name, as `docs/results-schema.md` has them: `_ns`,
-//! `_bytes`, `_j`. Where a value is told with its unit, the name loses the ending.
+//! The unit of a field is the ending of its name, as `docs/results-schema.md` has them: `_ns` or
+//! `_j`. The name loses it where every value is a number, which then has the unit; lists and
+//! objects keep the whole name.
 
-use crate::read::{self, bandwidth, cell, percent, rate, time};
+use crate::read::{self, bandwidth, cell, factor, percent, plain, rate, time};
 use serde_json::Value;
 use ssdtune_model::Bytes;
 
@@ -11,77 +12,81 @@ use ssdtune_model::Bytes;
 type Words = fn(f64) -> String;
 
 /// Names whose ending tells no unit, and what people call them.
-const NAMES: [(&str, &str, Words); 18] = [
+const NAMES: [(&str, &str, Words); 20] = [
     ("mre", "mean relative error", percent),
-    ("mae", "mean absolute error", read::plain),
-    ("rmse", "root of the mean square error", read::plain),
-    ("r2", "R2", read::plain),
+    ("mape_percent", "mean relative error", |value| percent(value / 100.0)),
+    ("mae", "mean absolute error", plain),
+    ("rmse", "root of the mean square error", plain),
+    ("r2", "R2", plain),
     ("relative_p50", "half are off by less than", percent),
     ("relative_p90", "90 % are off by less than", percent),
     ("relative_p99", "99 % are off by less than", percent),
     ("relative_max", "the worst is off by", percent),
     ("change_percent", "change", |value| format!("{value:+.1} %")),
+    ("bytes_per_s", "bandwidth", bandwidth),
     ("share", "share", percent),
     ("inside", "inside", percent),
     ("inside_least", "inside, worst trace", percent),
-    ("width", "upper end over lower end", read::factor),
-    ("strong_factor", "factor of the stronger model", read::factor),
-    ("tree_factor", "factor of the tree", read::factor),
+    ("width", "upper end over lower end", factor),
+    ("strong_factor", "factor of the stronger model", factor),
+    ("tree_factor", "factor of the tree", factor),
     ("used_share_mean", "rated cycles used, mean of the blocks", percent),
     ("used_share_worst", "rated cycles used, worst block", percent),
-    ("days", "days until the rated cycles are used", read::count),
+    ("days", "days until the rated cycles are used", rate),
 ];
-/// Endings of names, and the units they tell.
-const ENDINGS: [(&str, Words); 10] = [
-    ("_bytes_per_s", bandwidth),
-    ("_per_s", |value| format!("{}/s", rate(value))),
-    ("_ns", time),
-    ("_bytes", |value| Bytes(value as u64).to_string()),
-    ("_j", |value| format!("{value:.3} J")),
-    ("_watts", |value| format!("{value:.2} W")),
-    ("_w", |value| format!("{value:.2} W")),
-    ("_s", |value| format!("{value:.3} s")),
-    ("_percent", |value| format!("{value:.1} %")),
-    ("_share", percent),
+/// Endings of names, the units they tell, and whether the name loses them: `read_bytes` and
+/// `read_share` would both be `read`.
+const ENDINGS: [(&str, Words, bool); 11] = [
+    ("hit_rate", percent, false),
+    ("_bytes_per_s", bandwidth, true),
+    ("_per_s", |value| format!("{}/s", rate(value)), true),
+    ("_ns", |value| if value < 0.0 { format!("-{}", time(-value)) } else { time(value) }, true),
+    ("_bytes", |value| Bytes(value as u64).to_string(), false),
+    ("_j", |value| format!("{value:.3} J"), true),
+    ("_watts", |value| format!("{value:.2} W"), true),
+    ("_w", |value| format!("{value:.2} W"), true),
+    ("_s", |value| format!("{value:.3} s"), true),
+    ("_percent", |value| format!("{value:.1} %"), false),
+    ("_share", percent, false),
 ];
-/// The same as another field in a second unit: shown once.
-const REPEATED: &str = "mape_percent";
 
-/// What a field is called, and how its numbers are told.
-fn rule(field: &str) -> (String, Words) {
+/// What a field is called where its values are numbers, and how these are told; `None` for a field
+/// without a unit.
+fn rule(field: &str) -> Option<(String, Words)> {
     if let Some((_, name, words)) = NAMES.iter().find(|(own, ..)| *own == field) {
-        return ((*name).to_owned(), *words);
+        return Some(((*name).to_owned(), *words));
     }
-    if field.ends_with("hit_rate") {
-        return (field.replace('_', " "), percent);
-    }
-    let ending = |(ending, words): &(&str, Words)| Some((field.strip_suffix(ending)?, *words));
-    match ENDINGS.iter().find_map(ending) {
-        Some((name, words)) => (name.replace('_', " "), words),
-        None => (field.replace('_', " "), |value| cell(&value.into())),
-    }
+    let (ending, words, is_cut) = ENDINGS.iter().find(|(ending, ..)| field.ends_with(ending))?;
+    let name = if *is_cut { field.strip_suffix(ending)? } else { field };
+    (!name.is_empty()).then(|| (name.replace('_', " "), *words))
 }
 
-/// Whether a field is shown: not if another one says the same.
-pub(crate) fn is_shown(field: &str) -> bool {
-    field != REPEATED
+/// Whether a field is shown beside those with these names: not if one of them says the same.
+pub(crate) fn is_shown(field: &str, beside: &[&str]) -> bool {
+    field != "mape_percent" || !beside.contains(&"mre")
 }
 
-/// What a field is called.
-pub(crate) fn name(field: &str) -> String {
-    rule(field).0
+/// What a field with these values is called.
+pub(crate) fn name<'a>(field: &str, mut values: impl Iterator<Item = &'a Value>) -> String {
+    let are_numbers = values.all(|value| value.is_number() || value.is_null());
+    let rule = rule(field).filter(|_| are_numbers);
+    rule.map_or_else(|| field.replace('_', " "), |(name, _)| name)
 }
 
 /// The value of a field, with its unit.
 pub(crate) fn value(field: &str, value: &Value) -> String {
     match value {
-        Value::Number(number) if number.is_f64() || name(field) != field.replace('_', " ") => {
-            value.as_f64().map_or_else(|| cell(value), rule(field).1)
-        }
-        Value::Object(fields) => {
-            let shown = fields.iter().filter(|(field, _)| is_shown(field));
-            let told =
-                shown.map(|(field, own)| format!("{} {}", name(field), self::value(field, own)));
+        Value::Number(number) => match (rule(field), number.as_f64()) {
+            (Some((_, words)), Some(number)) => words(number),
+            _ => cell(value),
+        },
+        Value::Object(_) => {
+            let members = read::fields(value, "");
+            let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+            let shown = members.iter().filter(|(field, _)| is_shown(field, &names));
+            let told = shown.map(|(field, own)| {
+                format!("{} {}", name(field, std::iter::once(*own)), self::value(field, own))
+            });
             told.collect::<Vec<_>>().join(", ")
         }
         _ => cell(value),
@@ -96,19 +101,31 @@ mod tests {
     #[test]
     fn fields_are_told_with_their_units() {
         for (field, own, told) in [
-            ("raw_bytes", json!(1_073_741_824_u64), "raw: 1 GiB"),
+            ("raw_bytes", json!(1_073_741_824_u64), "raw bytes: 1 GiB"),
+            ("read_share", json!(0.617), "read share: 61.7 %"),
             ("latency_ns", json!(1500.0), "latency: 1.50 us"),
+            ("late_ns", json!(-1500), "late: -1.50 us"),
+            ("latencies_ns", json!([1.0, 2.0]), "latencies ns: 1.000, 2.000"),
             ("bandwidth_bytes_per_s", json!(2e6), "bandwidth: 2.0 MB/s"),
+            ("bytes_per_s", json!(2e8), "bandwidth: 200.0 MB/s"),
+            ("requests_per_s", json!(20), "requests: 20/s"),
             ("average_power_w", json!(1.5), "average power: 1.50 W"),
-            ("read_hit_rate", json!(0.5), "read hit rate: 50.0 %"),
+            ("read_hit_rate", json!(1), "read hit rate: 100.0 %"),
             ("read_hit_rate", json!(null), "read hit rate: -"),
             ("moved_pages", json!(1_234_567), "moved pages: 1234567"),
             ("mre", json!(0.08), "mean relative error: 8.0 %"),
+            ("days", json!(0.4), "days until the rated cycles are used: 0.40"),
             ("width", json!(1.5), "upper end over lower end: 1.50x"),
             ("depth", json!(1.5), "depth: 1.500"),
-            ("ends", json!({"low_ns": 1.0, "mape_percent": 3.0}), "ends: low 1 ns"),
+            (
+                "ends",
+                json!({"low_ns": 1.0, "mape_percent": 3.0, "mre": 0.03}),
+                "ends: low 1 ns, mean relative error 3.0 %",
+            ),
+            ("error", json!({"mape_percent": 7.5}), "error: mean relative error 7.5 %"),
         ] {
-            assert_eq!(format!("{}: {}", name(field), value(field, &own)), told);
+            let name = name(field, std::iter::once(&own));
+            assert_eq!(format!("{name}: {}", value(field, &own)), told);
         }
     }
 }

@@ -11,9 +11,9 @@ pub(crate) fn title(document: &Value) -> String {
 
 pub(crate) fn body(page: &mut Page, document: &Value) {
     let entries = each(document, "entries");
-    let error = |entry: &Value| number(entry, "error.mre").or_else(|| number(entry, "mre"));
+    let error = |entry: &Value| number(entry, "error.mre");
     let of_latency = || entries.iter().filter(|entry| text(entry, "target") == Some("latency"));
-    // The model that predicts where none is named, not the one that these points happen to favour.
+    // The model that answers with intervals, not the one that these points happen to favour.
     let stronger = of_latency().find(|entry| text(entry, "model") == Some("stronger"));
     let told = stronger.or_else(|| of_latency().next_back());
     let trained = said(number(document, "trained_on"), read::count);
@@ -39,9 +39,7 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         let by_way_of = if read::at(entry, "derived") == true { "latency" } else { "itself" };
         let [model, predicts] = ["model", "target"].map(|of| text(entry, of).unwrap_or("?"));
         let first = [model, predicts, by_way_of].map(str::to_owned);
-        // Without a second set of points there is the error alone, beside the model.
-        let own = read::at(entry, "error");
-        table.add_row(first.into_iter().chain(errors(if own.is_null() { entry } else { own })));
+        table.add_row(first.into_iter().chain(errors(read::at(entry, "error"))));
     }
     table.align_right(3..);
     page.heading("Every model").table(&table);
@@ -71,4 +69,26 @@ pub(crate) fn errors(of: &Value) -> [String; 5] {
     let [mean, half, most, greatest] = ["mre", "relative_p50", "relative_p90", "relative_max"]
         .map(|name| said(number(of, name), percent));
     [mean, half, most, greatest, said(number(of, "r2"), plain)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_headline_is_of_the_stronger_model_even_where_another_errs_less() {
+        let entry = |model: &str, mre: f64| {
+            let error = json!({"mre": mre});
+            json!({"model": model, "target": "latency", "derived": false, "error": error})
+        };
+        let entries = [entry("basic", 0.01), entry("stronger", 0.09), entry("quick tree", 0.1)];
+        let document =
+            json!({"device": "a", "trained_on": 100, "tested_on": 30, "entries": entries});
+        let mut page = Page::new("");
+        body(&mut page, &document);
+        let html = page.to_html();
+        assert!(html.contains("predicted to 9.0 % on average"), "{html}");
+        assert!(html.contains("of the stronger model"), "{html}");
+    }
 }

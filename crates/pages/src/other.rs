@@ -23,10 +23,12 @@ fn object(page: &mut Page, value: &Value, name: &str) {
         value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
     };
     let mut table = Table::new(["field", "value"]);
+    let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
     let mut is_empty = true;
     for (field, value) in &members {
-        if !is_rows(value) && !value.is_object() && fields::is_shown(field) {
-            table.add_row([fields::name(field), fields::value(field, value)]);
+        if !is_rows(value) && !value.is_object() && fields::is_shown(field, &names) {
+            let name = fields::name(field, std::iter::once(*value));
+            table.add_row([name, fields::value(field, value)]);
             is_empty = false;
         }
     }
@@ -34,10 +36,8 @@ fn object(page: &mut Page, value: &Value, name: &str) {
         page.table(&table);
     }
     for (field, value) in members {
-        let title = match name {
-            "" => fields::name(field),
-            _ => format!("{name}, {}", fields::name(field)),
-        };
+        let own = fields::name(field, std::iter::once(value));
+        let title = if name.is_empty() { own } else { format!("{name}, {own}") };
         if is_rows(value) {
             page.heading(&title);
             rows(page, read::each(value, ""));
@@ -52,11 +52,16 @@ fn object(page: &mut Page, value: &Value, name: &str) {
 pub(crate) fn rows(page: &mut Page, items: &[Value]) {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in items.iter().flat_map(|item| read::fields(item, "")) {
-        if !names.contains(&name) && fields::is_shown(name) {
+        if !names.contains(&name) {
             names.push(name);
         }
     }
-    let mut table = Table::new(names.iter().map(|name| fields::name(name)));
+    let all = names.clone();
+    names.retain(|name| fields::is_shown(name, &all));
+    let values =
+        |name: &'_ str| -> Vec<&Value> { items.iter().map(|item| read::at(item, name)).collect() };
+    let headings = names.iter().map(|name| fields::name(name, values(name).into_iter()));
+    let mut table = Table::new(headings);
     for item in items.iter().take(ROWS_MAX) {
         table.add_row(names.iter().map(|name| fields::value(name, read::at(item, name))));
     }

@@ -1,10 +1,13 @@
 //! The parameters in which the drives of several simulations differ.
 
-use crate::read::{self, cell};
+use crate::read::{self, NOTHING, cell};
 use serde_json::Value;
 use ssdtune_model::catalogue;
 use ssdtune_report::{Page, Table};
 use std::collections::BTreeSet;
+
+/// Drives that have columns; of further ones only their differences count.
+const COLUMNS_MAX: usize = 8;
 
 /// Adds a table with a row for each parameter that is not the same everywhere. Documents that do
 /// not hold their parameters say nothing.
@@ -14,6 +17,7 @@ pub(crate) fn add_differences(page: &mut Page, cells: &[(&str, &Value)]) {
     if known.len() < 2 {
         return;
     }
+    // Keys have dots in them, so that they are no path.
     let of =
         |cell: &'_ Value, key: &str| cell.get("parameters").and_then(|all| all.get(key)).cloned();
     let keys: BTreeSet<&str> = known
@@ -27,16 +31,28 @@ pub(crate) fn add_differences(page: &mut Page, cells: &[(&str, &Value)]) {
         page.paragraph("None.");
         return;
     }
-    let names = known.iter().map(|(name, _)| *name);
+    let shown = &known[..known.len().min(COLUMNS_MAX)];
+    let names = shown.iter().map(|(name, _)| *name);
     let mut table = Table::new(["parameter"].into_iter().chain(names).chain(["unit", "meaning"]));
     for key in keys {
-        let values = known.iter().map(|(_, own)| of(own, key).as_ref().map_or("-".into(), cell));
+        let values = shown.iter().map(|(_, own)| of(own, key).map_or(NOTHING.to_owned(), in_full));
         let row = catalogue::find(key);
         let about = row.map_or([""; 2], |row| [row.unit.sign(), row.meaning]);
         table.add_row([key.to_owned()].into_iter().chain(values).chain(about.map(str::to_owned)));
     }
-    table.align_right(1..=known.len());
+    table.align_right(1..=shown.len());
     page.table(&table);
+    if let Some(more) = known.len().checked_sub(COLUMNS_MAX).filter(|more| *more > 0) {
+        page.paragraph(&format!("Simulations without a column: {more}; the document has them."));
+    }
+}
+
+/// A value with all its digits.
+fn in_full(value: Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        other => cell(&other),
+    }
 }
 
 #[cfg(test)]
@@ -47,19 +63,22 @@ mod tests {
     #[test]
     fn only_what_differs_has_a_row() {
         let one = json!({"parameters": {"gc.threshold": 0.1, "bus.channels": 8}});
-        let other = json!({"parameters": {"gc.threshold": 0.2, "bus.channels": 8, "new": true}});
+        let other = json!({"parameters": {"gc.threshold": 0.1002, "bus.channels": 8, "new": true}});
         let told = |cells: &[(&str, &Value)]| {
             let mut page = Page::new("");
             add_differences(&mut page, cells);
             page.to_html()
         };
         let html = told(&[("a", &one), ("b", &other), ("former", &json!({}))]);
-        for text in ["<td>gc.threshold</td>", ">0.100<", ">0.200<", "<td>new</td>", ">yes<", ">-<"]
-        {
+        for text in ["<td>gc.threshold</td>", ">0.1<", ">0.1002<", "<td>new</td>", ">yes<", ">-<"] {
             assert!(html.contains(text), "{text} is not in {html}");
         }
         assert!(!html.contains("bus.channels") && !html.contains("former"), "{html}");
         assert!(told(&[("a", &one), ("b", &one)]).contains("None."));
+        // What differs in a drive without a column is a row, too.
+        let many = [[("a", &one); 8].as_slice(), &[("b", &other)]].concat();
+        let html = told(&many);
+        assert!(html.contains("<td>gc.threshold</td>") && html.contains("without a column: 1"));
         assert!(!told(&[("a", &one)]).contains("Parameters"));
     }
 }

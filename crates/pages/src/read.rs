@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use ssdtune_model::Nanos;
+pub(crate) use ssdtune_report::percent;
 
 /// The field at a path of names with dots between them; null where there is none. A name that is a
 /// number counts the items of a list, and the empty path is the whole.
@@ -65,10 +66,11 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// Bytes a second, as MB/s; as kB/s where that would be next to nothing.
+/// Bytes a second, as MB/s from 100 kB/s on, else as kB/s or B/s.
 pub(crate) fn bandwidth(value: f64) -> String {
     match value {
-        1.0..1e5 => format!("{:.1} kB/s", value / 1e3),
+        0.0..1e3 => format!("{value:.1} B/s"),
+        1e3..1e5 => format!("{:.1} kB/s", value / 1e3),
         _ => format!("{:.1} MB/s", value / 1e6),
     }
 }
@@ -76,17 +78,6 @@ pub(crate) fn bandwidth(value: f64) -> String {
 /// A factor, as `1.25x`.
 pub(crate) fn factor(value: f64) -> String {
     format!("{value:.2}x")
-}
-
-/// A share, in percent; a share of next to nothing with one digit that counts.
-pub(crate) fn percent(value: f64) -> String {
-    match value.abs() * 100.0 {
-        small if small > 0.0 && small < 0.05 => {
-            let digits = (-small.log10()).ceil().min(9.0) as usize;
-            format!("{:.digits$} %", value * 100.0)
-        }
-        _ => format!("{:.1} %", value * 100.0),
-    }
 }
 
 /// A number of three decimals.
@@ -168,7 +159,6 @@ mod tests {
             (bandwidth(2e8), bandwidth(17_302.4)),
             ("200.0 MB/s".into(), "17.3 kB/s".into())
         );
-        assert_eq!([0.0, 0.5, 3e-4, 2e-5].map(percent), ["0.0 %", "50.0 %", "0.03 %", "0.002 %"]);
         assert_eq!(said(None, percent), "-");
         let ends = json!({"a": {"low": 1.2, "high": 1.8}, "b": {"low": 1.0, "high": null}});
         assert_eq!(interval(&ends, "a").as_deref(), Some("1.20 to 1.80"));

@@ -77,7 +77,7 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
     } else {
         page.heading("Energy").chart(&energy(drawn).to_svg());
     }
-    let drives: Vec<_> = drawn.iter().map(|cell| (cell.name.as_str(), cell.value)).collect();
+    let drives: Vec<_> = done.iter().map(|cell| (cell.name.as_str(), cell.value)).collect();
     parameters::add_differences(page, &drives);
 }
 
@@ -292,7 +292,8 @@ fn single(page: &mut Page, cell: &Cell<'_>) {
         let mut table = Table::new(["", ""]);
         for (field, value) in read::fields(cell.report, name) {
             if !value.is_array() {
-                table.add_row([fields::name(field), fields::value(field, value)]);
+                let name = fields::name(field, std::iter::once(value));
+                table.add_row([name, fields::value(field, value)]);
             }
         }
         table.align_right(1..);
@@ -392,9 +393,9 @@ fn time_series(page: &mut Page, cell: &Cell<'_>) {
     let micros_axis = Axis::new("latency").in_unit("us").logarithmic();
     let mut latency = Chart::new("Latency over time", seconds(), micros_axis);
     let means = all.points("device_latency_mean_ns", |values| mean(values).map(micros));
-    // Where nothing ended there is no latency, but there may be collection: its marks stand below
-    // all else.
-    let foot = means.iter().map(|point| point.1).reduce(f64::min);
+    // Where nothing ended there is no latency, but there may be collection: its marks stand at the
+    // least of all means.
+    let foot = means.iter().map(|point| point.1).filter(|mean| *mean > 0.0).reduce(f64::min);
     let collected = all.points("pages_programmed_moved", |pages| {
         foot.filter(|_| most(pages).is_some_and(|most| most > 0.0))
     });

@@ -10,6 +10,10 @@ use std::ops::Range;
 
 /// Marks with numbers on an axis, about.
 const MARKS: usize = 8;
+/// Words inside of an axis; with fewer it has numbers.
+const WORDS_LEAST: usize = 2;
+/// Room at both ends of logarithms that are all alike: 5 %.
+const ROOM: f64 = 0.02;
 /// Marks that an axis of logarithms has at least, if its numbers allow for it.
 const MARKS_LEAST: usize = 3;
 
@@ -74,7 +78,11 @@ impl Axis {
     /// From which place to which the axis goes if it shows these values. `None` without a value.
     pub(crate) fn range(&self, values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         let values = values.chain(self.over.iter().copied());
-        canvas::range(values.filter_map(|value| self.place(value)))
+        let (low, high) = canvas::range(values.filter_map(|value| self.place(value)))?;
+        match self.is_logarithmic && high - low < ROOM {
+            true => Some((low - ROOM, high + ROOM)),
+            false => Some((low, high)),
+        }
     }
 
     /// The places of an axis from `low` to `high`, with its marks, for plotters.
@@ -85,9 +93,10 @@ impl Axis {
     fn marks(&self, low: f64, high: f64) -> Vec<f64> {
         let inside = |place: &f64| (low..=high).contains(place);
         let even = |low: f64, high: f64| RangedCoordf64::from(low..high).key_points(MARKS);
-        if !self.words.is_empty() {
-            let places = self.words.iter().filter_map(|(value, _)| self.place(*value));
-            return places.filter(inside).collect();
+        let words = self.words.iter().filter_map(|(value, _)| self.place(*value));
+        let words: Vec<f64> = words.filter(inside).collect();
+        if words.len() >= WORDS_LEAST {
+            return words;
         }
         if !self.is_logarithmic {
             return even(low, high);
@@ -147,8 +156,8 @@ impl Ranged for Places {
         self.span.map(place, pixels)
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.marks.clone()
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.max_num_points() == 0 { Vec::new() } else { self.marks.clone() }
     }
 
     fn range(&self) -> Range<f64> {
@@ -176,9 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn any_values_give_marks_that_differ() {
+        let axis = Axis::new("latency").logarithmic();
+        for values in [vec![0.0, 1.0], vec![7.0, 7.0], vec![1.0, 1.0 + 1e-11], vec![1e-9, 1e9]] {
+            let (low, high) = axis.range(values.iter().copied()).expect("a range");
+            let mut told: Vec<String> =
+                axis.marks(low, high).iter().map(|at| axis.mark(*at)).collect();
+            let count = told.len();
+            told.dedup();
+            assert!(count >= 2 && told.len() == count, "{values:?}: {told:?}");
+        }
+        assert_eq!(axis.range([0.0, -1.0].into_iter()), None);
+        assert_eq!(axis.range(std::iter::empty()), None);
+    }
+
+    #[test]
     fn words_stand_at_their_values_alone() {
         let axis = Axis::new("share").worded([(1.0, "90 %"), (2.0, "99 %"), (9.0, "all")]);
         assert_eq!(axis.marks(0.5, 4.0), [1.0, 2.0]);
+        // With one word alone nobody knows how far apart things are.
+        assert!(axis.marks(1.2, 2.4).len() > 2);
         assert_eq!((axis.mark(2.0), axis.say(2.0)), ("99 %".to_owned(), "share 99 %".to_owned()));
         assert_eq!(axis.say(3.0), "share 3");
     }

@@ -129,11 +129,12 @@ impl Chart {
         svg.saying(&sayings).described(&self.words())
     }
 
-    /// The axes, and from where to where each named series goes, in words.
+    /// The axes, and from where to where each series goes, in words.
     fn words(&self) -> String {
         let mut words = format!("{} over {}", self.y.label(), self.x.label());
-        for (series, name) in self.names() {
-            let values = series.points.iter().map(|point| point.1);
+        for series in &self.series {
+            let is_drawn = |(x, y): &&(f64, f64)| self.x.place(*x).and(self.y.place(*y)).is_some();
+            let values = series.points.iter().filter(is_drawn).map(|point| point.1);
             let (low, high) = (values.clone().reduce(f64::min), values.reduce(f64::max));
             let said = match low.zip(high) {
                 Some((low, high)) => {
@@ -141,7 +142,8 @@ impl Chart {
                 }
                 None => "none".to_owned(),
             };
-            words += &format!("; {name}: {said}");
+            let name = series.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+            words += &format!("; {name}{said}");
         }
         words
     }

@@ -4,6 +4,7 @@
 //! in percent, so that nobody has to compare shades.
 
 use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Svg};
+use crate::percent::percent;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -62,8 +63,14 @@ impl HeatMap {
             Some(_) => self.draw(area, left, most),
         });
         let least = shares().filter(|share| share.is_finite()).fold(most, f64::min);
-        let cells = shares().count();
-        svg.described(&format!("{cells} cells from {} to {}", percent(least), percent(most)))
+        match shares().count() {
+            0 => svg.described("No values"),
+            cells => svg.described(&format!(
+                "Cells: {cells}, from {} to {}",
+                percent(least),
+                percent(most)
+            )),
+        }
     }
 
     /// Room for the longest of all shares.
@@ -102,14 +109,6 @@ impl HeatMap {
     }
 }
 
-/// A share in percent, with two digits that count.
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        percent if percent >= 0.95 || percent == 0.0 => format!("{percent:.1} %"),
-        percent => format!("{} %", canvas::number(percent, 2)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,7 +121,7 @@ mod tests {
         let svg = map.to_svg().inline();
         let darkest = "fill=\"#3A9BDC\"";
         assert_eq!(svg.matches(darkest).count(), 1, "{svg}");
-        for text in ["0.002 %", "0.001 %", "2 cells from 0.001 % to 0.002 %"] {
+        for text in ["0.002 %", "0.001 %", "Cells: 2, from 0.001 % to 0.002 %"] {
             assert!(svg.contains(text), "{text} is not in {svg}");
         }
     }

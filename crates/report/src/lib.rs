@@ -10,7 +10,7 @@
 //!   value, [`NameGrid`] draws names in coloured cells, [`HeatMap`] shares in shaded ones. Each
 //!   gives an [`Svg`], which is a file of its own or a part of a page.
 //! - [`Page`] puts headings, text, tables and charts into one HTML file.
-//! - [`in_full`] tells an error and its causes.
+//! - [`in_full`] tells an error and its causes, [`percent`] a share.
 //!
 //! It is not a plotting library: there is one palette, one size of text and one layout. Whoever
 //! needs more takes [plotters](https://docs.rs/plotters), which draws the charts here.
@@ -46,6 +46,7 @@ mod chart;
 mod grid;
 mod heat;
 mod page;
+mod percent;
 mod table;
 mod text;
 
@@ -57,5 +58,6 @@ pub use chart::{Chart, Series};
 pub use grid::NameGrid;
 pub use heat::HeatMap;
 pub use page::Page;
+pub use percent::percent;
 pub use table::Table;
 pub use text::Text;

@@ -179,8 +179,8 @@ impl Speedup {
 }
 
 /// What to say if the traces of a search tell another speedup than those that it has not seen:
-/// their intervals do not meet. Without an interval, the speedup of the first is one; without one
-/// of the second nothing can be said.
+/// their intervals do not meet, and they differ by more than [`PRECISION`]. Without an interval,
+/// the speedup of the first is one; without one of the second nothing can be said.
 pub(crate) fn disagreement(
     (seen, seen_interval): (&Speedup, Option<&SpeedupInterval>),
     (unseen, unseen_interval): (&Speedup, Option<&SpeedupInterval>),
@@ -190,6 +190,7 @@ pub(crate) fn disagreement(
         let Interval { low, high } = ends(unseen_interval?)?;
         let own = seen_interval.and_then(ends).unwrap_or(Interval { low: seen, high: seen });
         let is_apart = own.high < low || own.low > high;
+        let is_apart = is_apart && (seen / unseen).ln().abs() > PRECISION;
         is_apart.then(|| format!("{name} {seen:.2}x and {unseen:.2}x ({low:.2} to {high:.2})"))
     };
     let told = [
@@ -286,6 +287,9 @@ mod tests {
         assert!(!told.contains("throughput"), "{told}");
         assert_eq!(with(1.7, Some(&states([1.1, 1.7, 2.6]))), None);
         assert!(with(1.7, Some(&states([1.69, 1.7, 1.71]))).is_some());
+        let exact = states([1.21; 3]);
+        let [seen, other] = [1.2101, 1.21].map(|latency| Speedup { latency, throughput: 1.0 });
+        assert_eq!(disagreement((&seen, None), (&other, Some(&exact))), None, "0.01 % is nothing");
         let alone = Speedup { latency: 1.7, throughput: 1.0 };
         assert_eq!(disagreement((&alone, None), (&alone, None)), None);
     }

@@ -29,14 +29,14 @@ impl Calibration {
     pub(super) fn headline(&self) -> String {
         match (self.whole(true), self.whole(false)) {
             (Some(unseen), _) => format!(
-                "At {} points that the fit did not see, the mean absolute errors of the simulated \
-                 drive are: {}.",
+                "Mean absolute errors of the simulated drive where the fit did not see the \
+                 measurement (points: {}): {}.",
                 unseen.points,
                 in_words(unseen)
             ),
             (None, Some(fitted)) => format!(
-                "At the {} points that were fitted, the mean absolute errors of the simulated \
-                 drive are: {}. {NOTHING_TESTS}",
+                "Mean absolute errors of the simulated drive where it was fitted (points: {}): {}. \
+                 {NOTHING_TESTS}",
                 fitted.points,
                 in_words(fitted)
             ),

@@ -244,7 +244,7 @@ fn the_report_shows_every_point_and_names_nothing_outside() {
     for part in [
         "rig randread 4096 B: mean latency",
         ">\nrequests outstanding\n<",
-        "At 2 points that the fit did not see, the mean absolute errors of the simulated drive",
+        "where the fit did not see the measurement (points: 2): mean ",
         "measured, held out",
         "flash.page_read_latency_lsb_ns",
         "(little)",

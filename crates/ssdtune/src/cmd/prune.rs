@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         bar.set_position(done as u64);
         bar.set_message(stage.to_owned());
         if done == 0 && bar.is_hidden() {
-            note(&format!("{stage}: {drives} drives"));
+            note(&format!("{stage}; drives: {drives}"));
         }
     };
     let pruned = || prune::prune(&job.task, &settings, &evaluator, &tell);

@@ -121,7 +121,6 @@ enum Remap {
     Modulo,
 }
 
-/// Reads a value that is one of the possible ones.
 impl SelectArgs {
     /// The conditions on requests, if there are any.
     fn filter(&self) -> Option<Filter> {
