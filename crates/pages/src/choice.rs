@@ -31,20 +31,22 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         "{requests} requests on drives that begin {}; intervals of 95 % over {windows} windows.",
         text(document, "preparation.start").unwrap_or("?")
     ));
-    let axis = Axis::new("mean latency").in_unit("us");
-    let mut chart = BarChart::new("Mean latency, and where it lies with 95 %", axis, ["mean"]);
+    let (figure, what, words) = ranked_by(document);
+    let axis = Axis::new(if what == "mean latency" || what == "p99" { "latency" } else { what });
+    let (axis, scale) = match figure.starts_with("latency") {
+        true => (axis.in_unit("us"), 1e-3),
+        false if figure == "throughput_bytes_per_s" => (axis.in_unit("MB/s"), 1e-6),
+        false => (axis, 1.0),
+    };
+    let title = format!("Ranked by {what}, and where it lies with 95 %");
+    let mut chart = BarChart::new(title, axis, [what]);
     let names = FIGURES.iter().map(|(_, name, _)| *name);
     let mut table =
         Table::new(["place", "drive"].into_iter().chain(names).chain(["compared with a real one"]));
     for drive in ranked {
         let name = text(drive, "drive").unwrap_or("?");
-        let [value, low, high] = ["value", "low", "high"]
-            .map(|end| number(drive, &format!("figures.latency_ns_mean.{end}")).map(|ns| ns / 1e3));
-        let says = match (low, high) {
-            (Some(low), Some(high)) => format!("{low:.1} to {high:.1}"),
-            _ => String::new(),
-        };
-        chart.add(name, [Bar::new(value).labelled(says)]);
+        let value = number(drive, &format!("figures.{figure}.value")).map(|value| value * scale);
+        chart.add(name, [Bar::new(value).labelled(interval(drive, figure, words))]);
         let figures = FIGURES.iter().map(|(figure, _, words)| interval(drive, figure, *words));
         let is_real = !read::at(drive, "calibrated").is_null();
         let place = read::cell(read::at(drive, "place"));
@@ -65,18 +67,24 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     }
 }
 
+/// The figure that drives are ranked by.
+fn ranked_by(document: &Value) -> (&'static str, &'static str, Words) {
+    let figure = match text(document, "by") {
+        Some("p99") => "latency_ns_p99",
+        Some("throughput") => "throughput_bytes_per_s",
+        Some("write-amplification") => "write_amplification",
+        Some("endurance") => "terabytes_written",
+        _ => "latency_ns_mean",
+    };
+    FIGURES.into_iter().find(|own| own.0 == figure).unwrap_or(FIGURES[0])
+}
+
 /// Which drive is first, and whether it is known that it is better than the second.
 fn headline(document: &Value, first: &Value, second: Option<&Value>) -> String {
     let by = text(document, "by").unwrap_or("mean");
     let name = |drive: &Value| text(drive, "drive").unwrap_or("?").to_owned();
-    let mean = said(number(first, "figures.latency_ns_mean.value"), time);
-    let figure = match by {
-        "p99" => "latency_ns_p99",
-        "throughput" => "throughput_bytes_per_s",
-        "write-amplification" => "write_amplification",
-        "endurance" => "terabytes_written",
-        _ => "latency_ns_mean",
-    };
+    let (figure, what, words) = ranked_by(document);
+    let value = said(number(first, &format!("figures.{figure}.value")), words);
     let than = second.map(|second| {
         let path = format!("against_first.{figure}.is_decided");
         let verdict = match read::at(second, &path).as_bool() {
@@ -86,7 +94,7 @@ fn headline(document: &Value, first: &Value, second: Option<&Value>) -> String {
         format!("; that it is better than {}, the next one, {verdict}", name(second))
     });
     format!(
-        "By {by}, {} is first, with a mean latency of {mean}{}.",
+        "By {by}, {} is first, with a {what} of {value}{}.",
         name(first),
         than.unwrap_or_default()
     )
@@ -113,7 +121,7 @@ mod tests {
         let drive = |name: &str, is_decided: bool| {
             json!({
                 "drive": name,
-                "figures": {"latency_ns_mean": {"value": 1500.0}},
+                "figures": {"latency_ns_mean": {"value": 9.0}, "latency_ns_p99": {"value": 1500.0}},
                 "against_first": {"latency_ns_p99": {"is_decided": is_decided}},
             })
         };
@@ -123,6 +131,7 @@ mod tests {
             assert!(told.starts_with("By p99, a is first") && told.contains("better than b"));
             assert!(told.contains(words), "{told}");
         }
-        assert!(headline(&document, &drive("a", false), None).ends_with("1.50 us."));
+        let alone = headline(&document, &drive("a", false), None);
+        assert!(alone.ends_with("with a p99 of 1.50 us."), "{alone}");
     }
 }

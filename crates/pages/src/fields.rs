@@ -36,9 +36,10 @@ const NAMES: [(&str, &str, Words); 20] = [
 ];
 /// Endings of names, the units they tell, and whether the name loses them: `read_bytes` and
 /// `read_share` would both be `read`.
-const ENDINGS: [(&str, Words, bool); 11] = [
+const ENDINGS: [(&str, Words, bool); 12] = [
     ("hit_rate", percent, false),
     ("_bytes_per_s", bandwidth, true),
+    ("_bps", bandwidth, true),
     ("_per_s", |value| format!("{}/s", rate(value)), true),
     ("_ns", |value| if value < 0.0 { format!("-{}", time(-value)) } else { time(value) }, true),
     ("_bytes", |value| Bytes(value as u64).to_string(), false),

@@ -26,6 +26,12 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
             text(told, "model").unwrap_or("last"),
         ));
     }
+    if read::at(document, "shares_draws") == true {
+        page.note(
+            "The points tested on share their random draws with those learned from, so errors \
+             look smaller than they are: --test FILE takes points of another seed.",
+        );
+    }
     let mut chart =
         BarChart::new("Mean relative error of latency", Axis::new("error").in_unit("%"), ["error"]);
     for entry in of_latency().filter(|entry| read::at(entry, "derived") != true) {
@@ -55,7 +61,9 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     }
     let coverage = each(document, "coverage");
     if !coverage.is_empty() {
-        page.heading("Intervals: the share of points inside, and how wide they are");
+        page.heading(
+            "Intervals: the share of points inside (90 % are meant to be), and how wide they are",
+        );
         other::rows(page, coverage);
     }
 }

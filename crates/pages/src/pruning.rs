@@ -25,6 +25,13 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         said(number(document, "r_squared"), read::percent),
     ));
     let fine = each(document, "fine");
+    if number(document, "samples").is_some_and(|samples| samples <= fine.len() as f64) {
+        page.note(&format!(
+            "There are {} parameters, and no more drives than that: the coefficients are not to \
+             be believed. --samples draws more drives.",
+            fine.len()
+        ));
+    }
     let mut chart = BarChart::new("What the regression found", Axis::new("coefficient"), ["of"]);
     for row in fine.iter().filter(|row| read::at(row, "kept") == true) {
         chart.add(key(row), [Bar::new(number(row, "coefficient"))]);
@@ -54,7 +61,11 @@ fn sweeps(document: &Value) -> Table {
         let each_value = values.map(|(value, performance)| {
             format!("{}: {}", cell(value), said(performance.as_f64(), plain))
         });
-        let finding = cell(read::at(sweep, "finding")).replace('-', " ");
+        let finding = read::at(sweep, "finding");
+        let finding = match read::fields(finding, "")[..] {
+            [(name, why)] => format!("{}: {}", name.replace('-', " "), cell(why)),
+            _ => cell(finding).replace('-', " "),
+        };
         table.add_row([key(sweep), finding, each_value.collect::<Vec<_>>().join(", ")]);
     }
     table
@@ -79,11 +90,17 @@ mod tests {
         body(&mut page, &document);
         let html = page.to_html();
         for part in
-            ["What matters on b for t", "worth tuning: bus.channels.", "50.0 %", "not swept why"]
+            ["What matters on b for t", "worth tuning: bus.channels.", "50.0 %", "not swept: why"]
         {
             assert!(html.contains(part), "{part} is not in {html}");
         }
         assert!(html.contains("1.000: 0.000, 2.000: -"), "{html}");
+        assert!(!html.contains("not to be believed"), "100 drives tell two parameters");
+        let mut few = document.clone();
+        few["samples"] = json!(2);
+        let mut page = Page::new("few");
+        body(&mut page, &few);
+        assert!(page.to_html().contains("not to be believed"));
         let mut page = Page::new("none");
         body(&mut page, &json!({}));
         assert!(page.to_html().contains("No parameter matters"));

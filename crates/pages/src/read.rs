@@ -87,10 +87,10 @@ pub(crate) fn plain(value: f64) -> String {
 
 /// A whole number with blanks between thousands.
 pub(crate) fn count(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut told = String::new();
+    let digits = format!("{:.0}", value.abs());
+    let mut told = if value <= -0.5 { "-".to_owned() } else { String::new() };
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) && digit.is_ascii_digit() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             told.push(',');
         }
         told.push(digit);
@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn numbers_are_told_as_a_person_would() {
         assert_eq!(count(1_234_567.0), "1,234,567");
-        assert_eq!(count(999.0), "999");
+        assert_eq!((count(999.0), count(-784.0)), ("999".into(), "-784".into()));
+        assert_eq!((count(-1_784.4), count(-0.4)), ("-1,784".into(), "0".into()));
         assert_eq!(rate(27_160.0), "27.2 k");
         assert_eq!(time(44_264.0), "44.26 us");
         assert_eq!(cell(&json!([1, 2.5, "x"])), "1, 2.500, x");

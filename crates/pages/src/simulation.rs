@@ -66,6 +66,9 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
         return;
     }
     let drawn = &done[..done.len().min(DRAWN_MAX)];
+    if let Some(more) = done.len().checked_sub(DRAWN_MAX).filter(|more| *more > 0) {
+        page.paragraph(&format!("Charts show the first {DRAWN_MAX}; in tables alone: {more}."));
+    }
     page.heading("Latency").chart(&percentiles(drawn).to_svg()).table(&percentile_table(&done));
     page.heading("Pages programmed for each page of the host, by cause");
     page.chart(&causes(drawn).to_svg());

@@ -15,6 +15,14 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     let best = lines.iter().filter(|line| total(line).is_some());
     let best = best.min_by(|a, b| total(a).unwrap_or(0.0).total_cmp(&total(b).unwrap_or(0.0)));
     let keeper = lines.iter().find(|line| text(line, "plan") == Some("SSDKeeper"));
+    let decisions = each(document, "decisions");
+    let has_decisions = read::at(document, "decisions").is_array();
+    if has_decisions && decisions.is_empty() {
+        page.note(
+            "SSDKeeper decided nothing: the requests end before its first period is over. Its rows \
+             are with shared channels.",
+        );
+    }
     if let (Some(best), Some(keeper)) = (best, keeper) {
         let over = |line: &Value| said(number(line, "over_shared"), factor);
         page.lead(&format!(
@@ -54,7 +62,6 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     }
     table.align_right(2..);
     page.chart(&chart.to_svg()).table(&table);
-    let decisions = each(document, "decisions");
     if !decisions.is_empty() {
         page.heading("What the network decided, and when");
         other::rows(page, decisions);

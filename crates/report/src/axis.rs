@@ -92,7 +92,11 @@ impl Axis {
 
     fn marks(&self, low: f64, high: f64) -> Vec<f64> {
         let inside = |place: &f64| (low..=high).contains(place);
-        let even = |low: f64, high: f64| RangedCoordf64::from(low..high).key_points(MARKS);
+        // Steps of a binary fraction miss 0 by a hair.
+        let even = |low: f64, high: f64| -> Vec<f64> {
+            let marks = RangedCoordf64::from(low..high).key_points(MARKS);
+            marks.into_iter().map(|mark| canvas::snapped(mark, high - low)).collect()
+        };
         let words = self.words.iter().filter_map(|(value, _)| self.place(*value));
         let words: Vec<f64> = words.filter(inside).collect();
         if words.len() >= WORDS_LEAST {
@@ -195,6 +199,9 @@ mod tests {
             told.dedup();
             assert!(count >= 2 && told.len() == count, "{values:?}: {told:?}");
         }
+        let even = Axis::new("share");
+        let told: Vec<String> = even.marks(-0.3, 1.1).iter().map(|at| even.mark(*at)).collect();
+        assert!(told.contains(&"0".to_owned()), "{told:?}");
         assert_eq!(axis.range([0.0, -1.0].into_iter()), None);
         assert_eq!(axis.range(std::iter::empty()), None);
     }

@@ -188,7 +188,9 @@ impl BarChart {
         mesh.disable_y_mesh().x_labels(8).max_light_lines(0).bold_line_style(canvas::GRID);
         mesh.axis_style(canvas::FRAME).label_style(canvas::text_style());
         mesh.axis_desc_style(canvas::text_style()).x_desc(self.axis.label());
-        mesh.x_label_formatter(&|value| canvas::number(*value, 6)).draw()?;
+        let length = range.1 - range.0;
+        let shown = |value: f64| canvas::number(canvas::snapped(value, length), 6);
+        mesh.x_label_formatter(&|value| shown(*value)).draw()?;
         let place = |value: f64| chart.backend_coord(&(value, 0.0)).0;
         let mut y = HEADER + GAP;
         for (name, bars) in &self.groups {

@@ -185,6 +185,11 @@ pub(crate) fn number(value: f64, digits: i32) -> String {
     }
 }
 
+/// A mark of an axis of this length; 0 where it is next to it.
+pub(crate) fn snapped(mark: f64, length: f64) -> f64 {
+    if mark.abs() < 1e-9 * length { 0.0 } else { mark }
+}
+
 /// The range of some finite numbers, widened so that an axis can be drawn over it. `None` without
 /// a number.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {

@@ -61,7 +61,7 @@ pub(crate) struct ReadArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StrictArg {
     /// Refuse a trace in which a request is more than a minute earlier than one before it. Without
-    /// this flag such requests are sorted in, with a warning. With --lenient they are skipped.
+    /// this flag such requests are sorted in, with a warning.
     #[arg(long)]
     strict: bool,
 }

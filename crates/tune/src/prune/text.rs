@@ -16,6 +16,13 @@ pub fn text(pruning: &Pruning) -> Text {
         "\nRidge coefficients over {} configurations within the limits (R² {:.2})",
         pruning.samples, pruning.r_squared
     ));
+    if pruning.samples <= pruning.fine.len() {
+        text.line(format_args!(
+            "{} parameters and no more configurations: the coefficients are not to be believed; \
+             --samples draws more",
+            pruning.fine.len()
+        ));
+    }
     let mut fine = Table::new(["order", "parameter", "coefficient"]);
     for (place, row) in pruning.fine.iter().enumerate() {
         let place = if row.kept { (place + 1).to_string() } else { "dropped".to_owned() };

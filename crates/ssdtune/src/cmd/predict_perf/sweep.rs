@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(50..=4_000))]
     workloads: Option<u32>,
 
-    /// Requests outstanding: each workload is measured with each of these numbers.
+    /// Requests outstanding, for --workloads: each is measured with each of these numbers.
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,4,16")]
     #[arg(requires = "workloads", conflicts_with_all = ["grid", "sample"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
