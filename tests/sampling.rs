@@ -58,6 +58,7 @@ fn what_cannot_be_sampled_is_refused_in_words() {
     refused(&["--sample", "--replay", "closed:900"], &points, 2, "longer --warm-up");
     refused(&["--sample", "--exact"], &points, 2, "cannot be used with");
     refused(&["--precision", "0.02"], &trace, 2, "--sample");
+    refused(&[], &points, 2, "windows of `trace sample`: give --sample");
     refused(&["--sample", "--requests", "500"], &trace, 3, "two windows need");
     let mut command = ssdtune();
     command.args(["search", "--others", "none", "--no-db", "--requests", "1000"]);

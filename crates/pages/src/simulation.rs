@@ -118,14 +118,16 @@ fn headline(done: &[&Cell<'_>], all: usize) -> String {
         [] => format!("None of {all} simulations came to its end."),
         [cell] => format!(
             "{} requests took {} on average and 99 % of them at most {}, at {} requests/s and {}. \
-             Each page of the host cost {} pages of flash; average power {}.",
+             Each page of the host cost {} pages of flash; average power {}, over {} until the \
+             drive was at rest.",
             said(number(cell.report, "requests.completed"), read::count),
             said(latency(cell, "mean"), time),
             said(latency(cell, "p99"), time),
             said(number(cell.report, "total.all.iops"), read::rate),
             said(number(cell.report, "total.all.bandwidth_bytes_per_s"), read::bandwidth),
             said(number(cell.report, "write_amplification.total"), |of| format!("{of:.2}")),
-            power(cell)
+            power(cell),
+            said(number(cell.report, "energy.seconds"), |seconds| format!("{seconds:.3} s"))
         ),
         many => {
             let known = many.iter().filter_map(|cell| Some((cell, latency(cell, "mean")?)));
@@ -426,7 +428,7 @@ mod tests {
         assert!(!svg.as_str().contains("channel 2"));
         let wide: Vec<Value> = (0..20).map(|_| json!(0.5)).collect();
         let svg = busy_dies(&[json!(0.1)], &wide).to_svg();
-        assert_eq!(svg.as_str().matches("50.0 %").count(), 20, "two rows hold all");
+        assert_eq!(svg.as_str().matches(">\n50.0 %\n<").count(), 20, "two rows hold all");
     }
 
     #[test]

@@ -139,9 +139,11 @@ impl Axis {
 
     /// What stands along the axis.
     pub(crate) fn label(&self) -> String {
-        match &self.unit {
-            Some(unit) => format!("{} ({unit})", self.name),
-            None => self.name.clone(),
+        let scale = self.is_logarithmic.then_some("log scale");
+        let notes: Vec<&str> = self.unit.as_deref().into_iter().chain(scale).collect();
+        match notes.is_empty() {
+            true => self.name.clone(),
+            false => format!("{} ({})", self.name, notes.join(", ")),
         }
     }
 }
@@ -186,6 +188,7 @@ mod tests {
         assert!(told(88.0, 91.0).len() >= 3, "{:?}", told(88.0, 91.0));
         assert!(told(1e-12, 1e15).len() <= 9, "{:?}", told(1e-12, 1e15));
         assert_eq!((axis.place(0.0), axis.place(-1.0)), (None, None));
+        assert_eq!(axis.clone().in_unit("us").label(), "latency (us, log scale)");
     }
 
     #[test]

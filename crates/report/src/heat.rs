@@ -49,15 +49,16 @@ impl HeatMap {
 
     /// Draws the map. Without cells it has its title and says so.
     pub fn to_svg(&self) -> Svg {
+        let shares = || self.rows.iter().flat_map(|(_, shares)| shares.iter().copied());
+        let most = shares().filter(|share| share.is_finite()).fold(0.0, f64::max);
         let left = self.rows.iter().map(|(heading, _)| canvas::text_width(heading)).max();
         let left = left.unwrap_or(0) + 2 * MARGIN;
         let wide = self.cell_width();
-        let columns = (wide * self.columns.len() as i32).max(canvas::text_width(&self.axis));
+        let columns =
+            (wide * self.columns.len() as i32).max(canvas::text_width(&self.axis_says(most)));
         let height = HEADER + CELL * self.rows.len().max(1) as i32 + 2 * LINE + MARGIN;
         let least = canvas::title_width(&self.title) + 2 * MARGIN;
         let size = ((left + columns + MARGIN).max(least) as u32, height as u32);
-        let shares = || self.rows.iter().flat_map(|(_, shares)| shares.iter().copied());
-        let most = shares().filter(|share| share.is_finite()).fold(0.0, f64::max);
         let svg = canvas::picture(&self.title, size, |area| match shares().next() {
             None => canvas::write(area, "no values", (MARGIN, HEADER), HPos::Left),
             Some(_) => self.draw(area, left, most),
@@ -71,6 +72,11 @@ impl HeatMap {
                 percent(most)
             )),
         }
+    }
+
+    /// What the columns are, and what the darkest shade stands for.
+    fn axis_says(&self, most: f64) -> String {
+        format!("{}; darkest: {}", self.axis, percent(most))
     }
 
     /// Room for the longest of all shares.
@@ -105,7 +111,8 @@ impl HeatMap {
             canvas::write(area, heading, (middle(column), bottom), HPos::Center)?;
         }
         let centre = left + wide * self.columns.len() as i32 / 2;
-        canvas::write(area, &self.axis, (centre.max(left), bottom + LINE), HPos::Center)
+        let says = self.axis_says(most);
+        canvas::write(area, &says, (centre.max(left), bottom + LINE), HPos::Center)
     }
 }
 

@@ -243,7 +243,7 @@ fn the_report_shows_every_point_and_names_nothing_outside() {
     assert_eq!(html.matches("<circle").count(), 3 * (3 + 1 + 2 + 1));
     for part in [
         "rig randread 4096 B: mean latency",
-        ">\nrequests outstanding\n<",
+        "requests outstanding (log scale)",
         "where the fit did not see the measurement (points: 2): mean ",
         "measured, held out",
         "flash.page_read_latency_lsb_ns",

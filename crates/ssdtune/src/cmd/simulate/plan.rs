@@ -8,9 +8,10 @@ use crate::models;
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use rayon::prelude::*;
+use ssdtune_experiment::livepoints::LivePoints;
 use ssdtune_experiment::{
     AddressFit, CELLS_MAX, Cell, Experiment, Flow, FlowSet, GridPoint, MODEL_REQUESTS, Origin,
-    Preparation, RequestSource, Start, grid, unsupported,
+    Preparation, RequestSource, Start, grid, is_pipe, unsupported,
 };
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::pair;
@@ -141,6 +142,13 @@ fn own_sets(args: &Args, config: &DeviceConfig, context: &Context) -> Outcome<Ve
         let mut source = models::source(name, MODEL_REQUESTS, context)?;
         source = RequestSource { limit: args.requests.or(source.limit), ..tuned(source, args) };
         return Ok(vec![FlowSet::of_model(source, args.replay).map_err(Failure::usage)?]);
+    }
+    let holds_windows = |path: &&PathBuf| !is_pipe(path) && LivePoints::is_file(path);
+    if let Some(path) = args.trace.iter().find(holds_windows).filter(|_| !args.sample) {
+        let path = path.display();
+        return Err(Failure::usage(anyhow!(
+            "{path} holds windows of `trace sample`: give --sample"
+        )));
     }
     let format = args.format.as_deref().map(Format::parse).transpose().map_err(Failure::usage)?;
     let read = ReadOptions {
