@@ -32,11 +32,10 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         text(document, "preparation.start").unwrap_or("?")
     ));
     let (figure, what, words) = ranked_by(document);
-    let axis = Axis::new(if what == "mean latency" || what == "p99" { "latency" } else { what });
-    let (axis, scale) = match figure.starts_with("latency") {
-        true => (axis.in_unit("us"), 1e-3),
-        false if figure == "throughput_bytes_per_s" => (axis.in_unit("MB/s"), 1e-6),
-        false => (axis, 1.0),
+    let (axis, scale) = match figure {
+        "throughput_bytes_per_s" => (Axis::new(what).in_unit("MB/s"), 1e-6),
+        "write_amplification" | "terabytes_written" => (Axis::new(what), 1.0),
+        _ => (Axis::new("latency").in_unit("us"), 1e-3),
     };
     let title = format!("Ranked by {what}, and where it lies with 95 %");
     let mut chart = BarChart::new(title, axis, [what]);

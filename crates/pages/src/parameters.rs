@@ -17,15 +17,17 @@ pub(crate) fn add_differences(page: &mut Page, cells: &[(&str, &Value)]) {
     if known.len() < 2 {
         return;
     }
-    // Keys have dots in them, so that they are no path.
-    let of =
-        |cell: &'_ Value, key: &str| cell.get("parameters").and_then(|all| all.get(key)).cloned();
-    let keys: BTreeSet<&str> = known
-        .iter()
-        .flat_map(|(_, cell)| read::fields(cell, "parameters"))
-        .map(|(key, _)| key)
-        .filter(|key| known.iter().any(|(_, cell)| of(cell, key) != of(known[0].1, key)))
-        .collect();
+    let first = known[0].1;
+    // Each drive beside the first one: a sweep may have thousands.
+    let mut keys: BTreeSet<&str> = BTreeSet::new();
+    for (_, cell) in &known[1..] {
+        for (one, other) in [(*cell, first), (first, *cell)] {
+            let own = read::fields(one, "parameters").into_iter();
+            keys.extend(
+                own.filter(|(key, value)| of(other, key) != Some(value)).map(|(key, _)| key),
+            );
+        }
+    }
     page.heading("Parameters in which the drives differ");
     if keys.is_empty() {
         page.paragraph("None.");
@@ -47,11 +49,16 @@ pub(crate) fn add_differences(page: &mut Page, cells: &[(&str, &Value)]) {
     }
 }
 
+/// A parameter of a cell's drive. Its key has dots in it, so that it is no path.
+fn of<'a>(cell: &'a Value, key: &str) -> Option<&'a Value> {
+    cell.get("parameters")?.get(key)
+}
+
 /// A value with all its digits.
-fn in_full(value: Value) -> String {
+fn in_full(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        other => cell(&other),
+        other => cell(other),
     }
 }
 
