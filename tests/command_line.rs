@@ -76,11 +76,14 @@ fn negative_values_are_answered_by_the_range() {
         ("simulate --device intel-750 --workload database --requests 0", "at least 1"),
         ("simulate --device intel-750 --workload database --requests 1.5", "at least 1"),
         ("keeper label --mixes 99999999999999999999 --out x", "from 1 to 1000000"),
-        ("simulate --device intel-750 --workload database --interval -0.5", "0.001 to 1000000000"),
+        (
+            "simulate --device intel-750 --workload database --series x --interval -0.5",
+            "0.001 to 1000000000",
+        ),
         ("search --target database --budget -1", "from 1 to 1000000"),
         ("search --target database --trace-seed -1", "from 0 to 9223372036854775807"),
         ("search --target database --alpha -0.5", "from 0 to 1"),
-        ("keeper shares --level -3", "-3 is not in 1..=20"),
+        ("keeper shares --level -3", "from 1 to 20"),
         ("trace head -n -5 x", "at least 0"),
         ("config check intel-750 --threads -1", "at least 1"),
     ] {

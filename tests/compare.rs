@@ -208,8 +208,11 @@ fn what_cannot_be_compared_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let small = directory.path().join("small.csv");
     std::fs::write(&small, "time_ns,tenant,op,lba,sectors\n0,0,W,0,16\n5,0,W,16,16\n").unwrap();
-    let text = output(&mut compare(&small, &[]));
-    assert!(text.contains("too few to tell placement policies apart"), "{text}");
+    compare(&small, &[])
+        .assert()
+        .code(1)
+        .stdout(predicate::str::contains("too few to tell placement policies apart"))
+        .stderr(predicate::str::contains("no load was measured"));
     let wrong = |args: &[&str], code: i32, message: &str| {
         let mut command = compare(&small, args);
         command.assert().code(code).stderr(predicate::str::contains(message));

@@ -383,7 +383,8 @@ mod tests {
         assert!(said(60, Op::Write).contains("drive: no garbage was collected: WA and TBW"));
         assert!(!said(6_000, Op::Write).contains("no garbage"));
         assert!(!said(60, Op::Read).contains("no garbage"));
-        assert!(said(60, Op::Read).contains("intervals of 95 % over 30 windows"));
+        assert!(said(600, Op::Read).contains("intervals of 95 % over 38 windows"));
+        assert!(said(60, Op::Read).contains("too few requests for intervals"));
         assert!(said(3, Op::Read).contains("too few requests for intervals"));
     }
 

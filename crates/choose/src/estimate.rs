@@ -3,7 +3,8 @@
 //! Intervals are of 95 %, by the jackknife: the figure is taken once more without each window, and
 //! how far these values lie apart says how far the figure of another trace like this one may lie.
 //! A difference of two drives is taken without the same windows for both, so that what the windows
-//! have in common drops out. An interval is about the trace; how far a simulated drive is from the
+//! have in common drops out. Figures are above zero and vary by factors, so their intervals are
+//! taken over logarithms; those of differences are not. An interval is about the trace; how far a simulated drive is from the
 //! real one, its calibration says.
 
 use serde::Serialize;
@@ -151,8 +152,9 @@ impl Measured {
     pub(crate) fn estimates(&self) -> Figures<Estimate> {
         Figures::of(|at| {
             let (value, parts) = self.figures[at].as_ref()?;
-            let half = half_width(parts);
-            let (low, high) = (half.map(|half| value - half), half.map(|half| value + half));
+            let logs: Vec<f64> = parts.iter().map(|part| part.ln()).collect();
+            let factor = half_width(&logs).map(f64::exp);
+            let (low, high) = (factor.map(|by| value / by), factor.map(|by| value * by));
             Some(Estimate { value: *value, low, high })
         })
     }
@@ -204,6 +206,18 @@ mod tests {
         let expected = student(count - 1.0) * (variance / count).sqrt();
         assert!((half_width(&parts).unwrap() - expected).abs() < 1e-12);
         assert_eq!(half_width(&parts[..1]), None);
+    }
+
+    /// However much windows differ, no drive has a latency or an endurance below zero.
+    #[test]
+    fn figures_above_zero_have_intervals_above_zero() {
+        let parts: Vec<f64> = (0..10).map(|at| 1.0 + f64::from(at * at)).collect();
+        let mut figures = [const { None }; 5];
+        figures[4] = Some((29.5, parts));
+        let own = Measured { figures, windows: 10 }.estimates().terabytes_written.unwrap();
+        let (low, high) = (own.low.unwrap(), own.high.unwrap());
+        assert!(0.0 < low && low < 1.0 && high > 100.0, "{low} {high}");
+        assert!((low * high / (own.value * own.value) - 1.0).abs() < 1e-12);
     }
 
     /// Two drives whose windows vary much, and together: the difference is known all the same.

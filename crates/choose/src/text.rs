@@ -109,14 +109,10 @@ fn unit(figure: Figure) -> (f64, &'static str) {
 
 fn cell(figure: Figure, estimate: &Estimate) -> String {
     let (unit, _) = unit(figure);
-    let value = number(estimate.value / unit);
-    match estimate.high {
-        // Intervals that windows tell are not symmetric: the larger side is told.
-        Some(high) => {
-            let below = estimate.low.map_or(0.0, |low| estimate.value - low);
-            format!("{value} ±{}", number((high - estimate.value).max(below) / unit))
-        }
-        None => value,
+    let own = |value: f64| number(value / unit);
+    match estimate.low.zip(estimate.high) {
+        Some((low, high)) => format!("{} ({} to {})", own(estimate.value), own(low), own(high)),
+        None => own(estimate.value),
     }
 }
 

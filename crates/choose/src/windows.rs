@@ -2,7 +2,7 @@
 //!
 //! A window is as many requests as every other, in the order of the trace, so that the windows of
 //! two drives that serve the same requests hold the same ones. How many there will be is not known
-//! at the start: windows begin with one request and are put together in pairs when there are twice
+//! at the start: windows begin with 16 requests and are put together in pairs when there are twice
 //! as many as asked for.
 //!
 //! Cost: a histogram (up to some 200 KB) for each window.
@@ -18,6 +18,9 @@ use ssdtune_trace::Op;
 const DIGITS: u8 = 3;
 /// Fewer windows say nothing of how much a figure varies.
 pub(crate) const WINDOWS_MIN: usize = 5;
+/// Requests of the smallest window. Fewer follow each other so closely that neighbours share their
+/// bursts, and intervals over them would be too narrow.
+const REQUESTS_MIN: u64 = 16;
 
 /// Sums over requests.
 #[derive(Clone, Debug)]
@@ -127,7 +130,7 @@ impl Windows {
     /// No windows yet; of a run with enough requests there will be from `least` to twice as many.
     pub(crate) fn new(least: usize) -> Self {
         let (windows, flash) = (Vec::new(), FlashCommands::default());
-        Self { least: least.max(1), size: 1, windows, flash, first_arrival: None }
+        Self { least: least.max(1), size: REQUESTS_MIN, windows, flash, first_arrival: None }
     }
 
     /// The window of a request, which is made if need be.

@@ -3,8 +3,8 @@
 use crate::units::Nanos;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 
-/// The parser of an option whose value is a whole number in a range. What it says of a wrong value
-/// is the range.
+/// The parser of an option whose value is a whole number without a sign, in a range. What it says
+/// of a wrong value is the range.
 pub fn whole<T: TryFrom<u64>>(
     range: impl RangeBounds<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
@@ -18,6 +18,8 @@ pub fn whole<T: TryFrom<u64>>(
         Bound::Excluded(&above) => above.saturating_sub(1),
         Bound::Unbounded => u64::MAX,
     };
+    // No more than the type holds.
+    let most = most.min(u64::MAX >> (64 - 8 * size_of::<T>().min(8)));
     move |text| {
         let number = text.parse().ok().filter(|number| (least..=most).contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
@@ -113,6 +115,9 @@ mod tests {
             assert_eq!(percent(text), Err("write a whole number from 1 to 100".to_owned()));
         }
         assert_eq!(whole::<u64>(3..)("2"), Err("write a whole number of at least 3".to_owned()));
+        let small = whole::<u16>(3..);
+        assert_eq!((small("65535"), small("65536").is_err()), (Ok(65_535), true));
+        assert!(small("65536").unwrap_err().ends_with("from 3 to 65535"));
         let share = real(0.5..=1.0);
         assert_eq!(share("0.5"), Ok(0.5));
         for text in ["0.4", "inf", "NaN", ""] {

@@ -36,13 +36,17 @@ const NAMES: [(&str, &str, Words); 20] = [
 ];
 /// Endings of names, the units they tell, and whether the name loses them: `read_bytes` and
 /// `read_share` would both be `read`.
-const ENDINGS: [(&str, Words, bool); 12] = [
+const ENDINGS: [(&str, Words, bool); 16] = [
     ("hit_rate", percent, false),
     ("_bytes_per_s", bandwidth, true),
     ("_bps", bandwidth, true),
     ("_per_s", |value| format!("{}/s", rate(value)), true),
     ("_ns", |value| if value < 0.0 { format!("-{}", time(-value)) } else { time(value) }, true),
     ("_bytes", |value| Bytes(value as u64).to_string(), false),
+    ("_us", |value| format!("{value:.2} us"), true),
+    ("_mw", |value| format!("{value:.2} mW"), true),
+    ("_nj", |value| format!("{value:.2} nJ"), true),
+    ("_mm2", |value| format!("{value:.4} mm2"), true),
     ("_j", |value| format!("{value:.3} J"), true),
     ("_watts", |value| format!("{value:.2} W"), true),
     ("_w", |value| format!("{value:.2} W"), true),
@@ -118,6 +122,8 @@ mod tests {
             ("days", json!(0.4), "days until the rated cycles are used: 0.40"),
             ("width", json!(1.5), "upper end over lower end: 1.50x"),
             ("depth", json!(1.5), "depth: 1.500"),
+            ("unit_us", json!(5.369), "unit: 5.37 us"),
+            ("unit_area_mm2", json!(0.01556), "unit area: 0.0156 mm2"),
             (
                 "ends",
                 json!({"low_ns": 1.0, "mape_percent": 3.0, "mre": 0.03}),

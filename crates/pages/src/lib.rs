@@ -31,6 +31,7 @@ mod origin;
 mod other;
 mod parameters;
 mod placement;
+mod predictions;
 mod pruning;
 mod read;
 mod sampled;
@@ -38,6 +39,7 @@ mod search;
 mod seeds;
 mod simulation;
 mod tenants;
+mod traces;
 mod whatif;
 mod windows;
 
@@ -135,6 +137,9 @@ enum Kind {
     Pruning,
     WhatIf,
     Ablation,
+    Predictions,
+    Map,
+    Traces,
     Other,
 }
 
@@ -156,6 +161,9 @@ impl Kind {
             () if has(&["coarse", "fine"]) => Self::Pruning,
             () if has(&["goal", "taken_back"]) => Self::WhatIf,
             () if has(&["value", "others_mean"]) => Self::Ablation,
+            () if has(&["workload", "strong", "tree"]) => Self::Predictions,
+            () if has(&["level", "write_share", "strategy"]) => Self::Map,
+            () if has(&["file", "arrivals", "footprint"]) => Self::Traces,
             () => Self::Other,
         }
     }
@@ -174,6 +182,9 @@ fn title(document: &Value) -> String {
         Kind::Pruning => pruning::title(document),
         Kind::WhatIf => whatif::title(document),
         Kind::Ablation => "A weight of the grade, tried".to_owned(),
+        Kind::Predictions => predictions::title(document).to_owned(),
+        Kind::Map => "What a network chooses".to_owned(),
+        Kind::Traces => "What traces are like".to_owned(),
         Kind::Other => "A result of ssdtune".to_owned(),
     }
 }
@@ -193,6 +204,9 @@ fn body(page: &mut Page, shown: &Shown) {
         Kind::Pruning => pruning::body(page, document),
         Kind::WhatIf => whatif::body(page, document),
         Kind::Ablation => whatif::ablation(page, document),
+        Kind::Predictions => predictions::body(page, document),
+        Kind::Map => tenants::map(page, read::each(document, "")),
+        Kind::Traces => traces::body(page, read::each(document, "")),
         Kind::Other => other::body(page, document),
     }
 }

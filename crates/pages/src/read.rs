@@ -98,6 +98,12 @@ pub(crate) fn count(value: f64) -> String {
     told
 }
 
+/// A number of things that have a regular plural: `1 window`, `2,000 windows`.
+pub(crate) fn things(number: f64, one: &str) -> String {
+    let ending = if number == 1.0 { "" } else { "s" };
+    format!("{} {one}{ending}", count(number))
+}
+
 /// Anything as one cell of a table.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
@@ -159,6 +165,10 @@ mod tests {
         assert_eq!(
             (bandwidth(2e8), bandwidth(17_302.4)),
             ("200.0 MB/s".into(), "17.3 kB/s".into())
+        );
+        assert_eq!(
+            (things(1.0, "trace"), things(0.0, "trace")),
+            ("1 trace".into(), "0 traces".into())
         );
         assert_eq!(said(None, percent), "-");
         let ends = json!({"a": {"low": 1.2, "high": 1.8}, "b": {"low": 1.0, "high": null}});

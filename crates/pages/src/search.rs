@@ -15,6 +15,7 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     for note in each(document, "notes") {
         page.note(&format!("{}.", cell(note)));
     }
+    let is_baseline = changes_nothing(document);
     for (field, what) in [
         ("held_out", "On traces that the search did not see"),
         ("training", "On the traces of the search"),
@@ -23,19 +24,22 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         let speedups = read::at(document, field);
         if speedups.is_object() {
             page.heading(what);
-            if field == "held_out" {
+            if field == "held_out" && !is_baseline {
                 page.chart(&bars(speedups));
             }
             page.table(&table(speedups));
         }
     }
-    page.heading("What changes").table(&parameters(document));
-    bill(page, document);
-    page.heading("Why: what the target loses when a change is taken back");
-    match each(document, "importance").is_empty() {
-        true => page.paragraph("Nothing changed."),
-        false => page.chart(&importance(document)),
+    page.heading("What changes");
+    match is_baseline {
+        true => page.paragraph("Nothing: the baseline is the answer."),
+        false => page.table(&parameters(document)),
     };
+    bill(page, document);
+    if !each(document, "importance").is_empty() {
+        page.heading("Why: what the target loses when a change is taken back");
+        page.chart(&importance(document));
+    }
     front(page, document);
     page.heading("The search").paragraph(&effort(document)).chart(&curve(document));
     page.heading("Performance against power");
@@ -47,10 +51,34 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     page.heading("The drive").preformatted(text(document, "toml").unwrap_or_default());
 }
 
+/// Whether the search found nothing to change: the baseline is its answer.
+fn changes_nothing(document: &Value) -> bool {
+    read::at(document, "parameters").as_array().is_some_and(Vec::is_empty)
+}
+
+/// What there is to say where the baseline is the answer.
+fn nothing_better(document: &Value, target: &str, base: &str) -> String {
+    let others = each(document, "front.points").len().saturating_sub(1);
+    let picked = text(document, "front.picked").unwrap_or("the best");
+    match others {
+        0 => format!(
+            "Nothing better than {base} was found for {target}: {}.",
+            text(document, "ended").unwrap_or("the search has ended")
+        ),
+        _ => format!(
+            "For {target}, {base} itself is {picked}, so nothing changes. The front below has \
+             {others} other drives; each is worse than it in one aim."
+        ),
+    }
+}
+
 /// How much faster, on what, with what confidence, at what price and power.
 fn headline(document: &Value) -> String {
     let target = text(document, "question.target").unwrap_or("the target");
     let base = text(document, "question.baseline").unwrap_or("the baseline");
+    if changes_nothing(document) {
+        return nothing_better(document, target, base);
+    }
     let (field, where_) = match read::at(document, "held_out.target").is_object() {
         true => ("held_out.target", "on traces that the search did not see"),
         false => ("training.target", "on the traces that the search saw"),
@@ -324,5 +352,21 @@ mod tests {
             assert!(told.contains("1.00 W instead of 2.00 W"), "{told}");
         }
         assert!(headline(&json!({})).starts_with("Measured"), "nothing is known");
+    }
+
+    #[test]
+    fn a_baseline_that_stays_is_no_result_to_be_undecided() {
+        let mut document = search(1.0, 1.0);
+        document["parameters"] = json!([]);
+        document["ended"] = json!("the budget is spent");
+        let told = headline(&document);
+        assert_eq!(told, "Nothing better than b was found for t: the budget is spent.");
+        document["front"] = json!({"points": [{}, {}, {}], "picked": "the knee of the front"});
+        let told = headline(&document);
+        assert!(told.starts_with("For t, b itself is the knee of the front"), "{told}");
+        assert!(told.contains("2 other drives"), "{told}");
+        let mut page = Page::new("a");
+        body(&mut page, &document);
+        assert!(page.to_html().contains("Nothing: the baseline is the answer"));
     }
 }

@@ -28,6 +28,8 @@ const CAUSES: [(&str, &str); 5] = [
 const DRAWN_MAX: usize = 8;
 /// Cells in a row of a heat map, at most.
 const COLUMNS: usize = 16;
+/// Latencies up to this many times as long are told as equal: percentiles are no more exact.
+const EQUAL: f64 = 1.001;
 /// Points of a line over time, at most; of more intervals, neighbours are told as one.
 const POINTS_MAX: usize = 1_000;
 
@@ -134,14 +136,24 @@ fn headline(done: &[&Cell<'_>], all: usize) -> String {
             let mut known: Vec<_> = known.collect();
             known.sort_by(|a, b| a.1.total_cmp(&b.1));
             match (known.first(), known.last()) {
-                (Some((best, least)), Some((_, most))) => format!(
-                    "Of {all} simulations, {} has the least mean latency: {} at {}. The slowest \
-                     takes {:.2} times as long.",
-                    best.name,
-                    time(*least),
-                    power(best),
-                    most / least
-                ),
+                (Some((best, least)), Some((_, most))) => {
+                    let equal = known.iter().filter(|one| one.1 <= least * EQUAL).count();
+                    let first = match equal {
+                        1 => format!("{} has the least mean latency", best.name),
+                        _ => format!(
+                            "{equal} are equal within 0.1 % and have the least mean latency, {} \
+                             among them",
+                            best.name
+                        ),
+                    };
+                    format!(
+                        "Of {all} simulations, {first}: {} at {}. The slowest takes {:.2} times \
+                         as long.",
+                        time(*least),
+                        power(best),
+                        most / least
+                    )
+                }
                 _ => format!("{all} simulations."),
             }
         }
@@ -417,6 +429,27 @@ fn time_series(page: &mut Page, cell: &Cell<'_>) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn drives_that_are_equal_are_not_ranked() {
+        let report = |mean: f64| json!({"total": {"all": {"device_latency_ns": {"mean": mean}}}});
+        let told = |means: &[f64]| {
+            let reports: Vec<Value> = means.iter().map(|mean| report(*mean)).collect();
+            let cells = reports.iter().map(|report| Cell {
+                name: "a".to_owned(),
+                value: &Value::Null,
+                report,
+                series: None,
+            });
+            let cells: Vec<Cell<'_>> = cells.collect();
+            headline(&cells.iter().collect::<Vec<_>>(), means.len())
+        };
+        let equal = told(&[1_000.0, 1_000.4, 2_000.0]);
+        assert!(equal.starts_with("Of 3 simulations, 2 are equal within 0.1 % and"), "{equal}");
+        assert!(equal.ends_with("takes 2.00 times as long."), "{equal}");
+        let first = told(&[1_000.0, 1_010.0]);
+        assert!(first.starts_with("Of 2 simulations, a has the least mean latency"), "{first}");
+    }
 
     #[test]
     fn a_row_of_dies_is_a_channel() {

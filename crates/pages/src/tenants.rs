@@ -67,3 +67,30 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         other::rows(page, decisions);
     }
 }
+
+/// What a network chooses, by the writers' share of the requests and by how many there are.
+pub(crate) fn map(page: &mut Page, cells: &[Value]) {
+    let of = |cell: &Value, field: &str| number(cell, field).unwrap_or(0.0);
+    let mut levels: Vec<f64> = cells.iter().map(|cell| of(cell, "level")).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let is_shared = |cell: &&Value| text(cell, "strategy") == Some("Shared");
+    let shared = cells.iter().filter(is_shared).count();
+    page.lead(&format!(
+        "All channels are shared in {shared} of {} cells; each row is a share of the requests that \
+         the writers have, each column a level of intensity.",
+        cells.len()
+    ));
+    let heads = levels.iter().map(|level| format!("{level:.0}"));
+    let mut table = Table::new(["writers' share".to_owned()].into_iter().chain(heads));
+    for row in cells.chunk_by(|a, b| of(a, "write_share").total_cmp(&of(b, "write_share")).is_eq())
+    {
+        let share = read::percent(of(&row[0], "write_share"));
+        let strategy = |level: &f64| {
+            let own = row.iter().find(|cell| of(cell, "level").total_cmp(level).is_eq());
+            own.and_then(|own| text(own, "strategy")).unwrap_or(read::NOTHING).to_owned()
+        };
+        table.add_row([share].into_iter().chain(levels.iter().map(strategy)));
+    }
+    page.table(&table);
+}

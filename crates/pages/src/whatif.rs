@@ -31,13 +31,14 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         of("cost"),
         of("baseline_cost"),
     ));
+    let evaluations = |path: &str| said(number(document, path), |spent| format!("{spent:.1}"));
     page.paragraph(&format!(
         "{} proposals cost {} evaluations of the target; {} changes were taken back without \
          missing the goal, which took {} more.",
         said(number(document, "proposals"), read::count),
-        of("spent"),
+        evaluations("spent"),
         said(number(document, "taken_back"), read::count),
-        of("spent_after"),
+        evaluations("spent_after"),
     ));
     let held_out = read::at(document, "held_out");
     if held_out.is_object() {

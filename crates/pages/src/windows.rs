@@ -43,10 +43,10 @@ fn headline(document: &Value) -> String {
         None => "the model has no intervals for windows".to_owned(),
     };
     format!(
-        "On {} windows of {} traces the predicted latency is off by {} on average; half are off \
+        "On {} of {} the predicted latency is off by {} on average; half are off \
          by less than {}, one in ten by more than {}; {intervals}.",
-        said(number(document, "windows"), read::count),
-        by_trace(document).len(),
+        said(number(document, "windows"), |windows| read::things(windows, "window")),
+        read::things(by_trace(document).len() as f64, "trace"),
         of("stronger.mre"),
         of("stronger.relative_p50"),
         of("stronger.relative_p90"),

@@ -67,6 +67,12 @@ pub(crate) struct StrictArg {
 }
 
 impl StrictArg {
+    /// Refuses the flag where no trace file is read.
+    pub(crate) fn needs(&self, has_file: bool) -> Outcome {
+        let wrong = || Failure::usage(anyhow!("--strict is about trace files; none is given"));
+        (!self.strict || has_file).then_some(()).ok_or_else(wrong)
+    }
+
     /// The defaults, and what this flag and -v ask for.
     pub(crate) fn options(&self, context: &Context) -> ReadOptions {
         let show_content = context.level() >= Level::Verbose;

@@ -1,6 +1,7 @@
 //! Workloads as the command line names them: trace files, or bundled models by name.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::read_args::{ReadArgs, warn_of};
 use anyhow::anyhow;
@@ -20,7 +21,7 @@ const TRACE_WINDOWS_MAX: usize = 1_000;
 pub(crate) struct SourceArgs {
     /// Windows of 3,000 requests to generate of a model (default 40), or most windows to read of a
     /// trace (default 1,000).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=100_000))]
     windows: Option<u32>,
 
     /// Which of the three disjoint sets of seeds models use: training, validation or held-out.

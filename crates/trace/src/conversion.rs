@@ -30,6 +30,26 @@ pub enum Join {
 }
 
 impl Join {
+    /// What the ways are called.
+    pub const NAMES: [&str; 2] = ["merge", "concat"];
+
+    /// The way of one of [these names](Self::NAMES), and the pause that it has.
+    ///
+    /// # Errors
+    /// There is a pause, and the way is not `concat`.
+    pub fn named(
+        name: Option<&str>,
+        pause: Option<Nanos>,
+    ) -> Result<Option<Self>, ConversionError> {
+        match (name, pause) {
+            (Some("concat"), pause) => {
+                Ok(Some(Self::Concat { pause: pause.unwrap_or(Nanos::ZERO) }))
+            }
+            (_, Some(_)) => Err(ConversionError::Needs("--pause", "--join concat")),
+            (name, None) => Ok(name.map(|_| Self::Merge)),
+        }
+    }
+
     /// Joins `sources` into one. A single source needs no `join`, and stays as it is without one.
     ///
     /// # Errors
@@ -66,6 +86,37 @@ pub enum Remap {
     },
 }
 
+impl Remap {
+    /// What the ways are called.
+    pub const NAMES: [&str; 2] = ["dense", "modulo"];
+    /// The size of a chunk if none is said.
+    const CHUNK: Bytes = Bytes(16 << 10);
+
+    /// The way of one of [these names](Self::NAMES), and the sizes that it has.
+    ///
+    /// # Errors
+    /// A size is given that the way does not have, or one is not that it needs.
+    pub fn named(
+        name: Option<&str>,
+        chunk: Option<Bytes>,
+        capacity: Option<Bytes>,
+    ) -> Result<Option<Self>, ConversionError> {
+        match (name, chunk, capacity) {
+            (Some("dense"), chunk, capacity) => {
+                let chunk = chunk.unwrap_or(Self::CHUNK).sectors_floor();
+                Ok(Some(Self::Dense { chunk, capacity }))
+            }
+            (_, Some(_), _) => Err(ConversionError::Needs("--chunk", "--remap dense")),
+            (Some(_), None, Some(capacity)) => {
+                Ok(Some(Self::Modulo { capacity: capacity.sectors_floor() }))
+            }
+            (Some(_), None, None) => Err(ConversionError::Needs("--remap modulo", "--capacity")),
+            (None, None, Some(_)) => Err(ConversionError::Needs("--capacity", "--remap")),
+            (None, None, None) => Ok(None),
+        }
+    }
+}
+
 /// The steps of a conversion. Steps that are `None` are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Conversion {
@@ -97,6 +148,9 @@ pub enum ConversionError {
          after the other)"
     )]
     NotJoined,
+    /// The first option is given without the second, and does nothing without it.
+    #[error("{0} needs {1}")]
+    Needs(&'static str, &'static str),
     /// The drive is smaller than the part of the address space that the trace touches.
     #[error(
         "the trace touches {needed}, the drive has {capacity}: take a larger drive, a part of the \
@@ -113,7 +167,7 @@ pub enum ConversionError {
 impl ConversionError {
     /// Whether the options are wrong, rather than a trace.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotJoined | Self::Trace(TraceError::Option { .. }))
+        matches!(self, Self::NotJoined | Self::Needs(..) | Self::Trace(TraceError::Option { .. }))
     }
 }
 

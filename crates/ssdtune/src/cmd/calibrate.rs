@@ -4,6 +4,7 @@ mod plan;
 
 use crate::context::{Context, Level};
 use crate::device::{self, Overrides};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, GrowingFile, OutFile};
@@ -82,7 +83,7 @@ pub(crate) struct Args {
 
     /// Requests of each point in the last round; earlier rounds take fewer.
     #[arg(long, value_name = "N", default_value_t = LOOKS[LOOKS.len() - 1].requests)]
-    #[arg(value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    #[arg(value_parser = whole::<u32>(100..=10_000_000))]
     requests: u32,
 
     /// Make another capacity of --base, a calibrated drive, instead of fitting one: as many more or

@@ -128,6 +128,7 @@ impl Args {
     }
 
     fn question(&self, context: &Context) -> Outcome<Question> {
+        self.strict.needs(self.trace.is_some())?;
         let source = match (&self.trace, &self.workload) {
             (Some(path), _) => {
                 let format = self.format.as_deref().map(Format::parse).transpose();

@@ -2,6 +2,7 @@
 
 use crate::autodb;
 use crate::context::{Context, Level};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use crate::progress;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
 
     /// Configurations drawn for the regression.
     #[arg(long, value_name = "N", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u32).range(3..))]
+    #[arg(value_parser = whole::<u32>(3..))]
     samples: u32,
 
     /// Parameters whose coefficient is below this are dropped.

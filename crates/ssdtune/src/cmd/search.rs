@@ -2,7 +2,7 @@
 
 use crate::autodb;
 use crate::context::{Context, Level};
-use crate::global::real;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::OutPlace;
@@ -38,12 +38,12 @@ pub(crate) struct Args {
 
     /// Proposals judged together. This number decides the result; the number of threads does not.
     #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(value_parser = whole::<u32>(1..=64))]
     batch: u32,
 
     /// The best N configurations make the top set, from which roots are drawn.
     #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(value_parser = whole::<u32>(1..=100))]
     top: u32,
 
     /// Largest number of parameters in which a proposal may differ from the nearest learned
@@ -53,12 +53,12 @@ pub(crate) struct Args {
 
     /// Largest number of steps of one descent (autoblox).
     #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     descent: u32,
 
     /// Largest number of iterations for one new configuration (autoblox).
     #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     iterations: u32,
 
     /// Standard deviations added to a predicted grade before the best is taken (autoblox).

@@ -144,6 +144,7 @@ pub(crate) struct Args {
 
     /// Length of the intervals of --series, in milliseconds of simulated time.
     #[arg(long, value_name = "MS", default_value = "100", value_parser = given::milliseconds)]
+    #[arg(requires = "series")]
     interval: Nanos,
 
     /// Add the time that the drive's firmware takes, as predicted by a model that `predict-perf ftl

@@ -50,7 +50,7 @@ pub(crate) struct TuneArgs {
     /// The first requests of each trace, and as many of each model. Default: 100,000; but a trace
     /// file of more than 200,000 is passed over whole, and drives are measured on windows from all
     /// over it, with intervals (docs/sampling.md).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(100..))]
     requests: Option<u32>,
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
@@ -196,7 +196,7 @@ pub(crate) struct BudgetArgs {
     /// prefix counts as its share of one; the baseline, and what is measured after the search, do
     /// not count.
     #[arg(long, value_name = "EVALS", default_value_t = 60)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     budget: u32,
 
     /// Requests of the prefix that candidates are raced on; 0: no races. Default: a tenth.

@@ -12,10 +12,16 @@ const NAMED: usize = 2;
 pub fn first_sentence(result: &Recommendation) -> String {
     let question = &result.question;
     if result.parameters.is_empty() {
-        return format!(
-            "Nothing better than {} was found for {}.",
-            question.baseline, question.target
-        );
+        let (base, target) = (&question.baseline, &question.target);
+        return match result.front.as_ref().filter(|front| front.points.len() > 1) {
+            None => format!("Nothing better than {base} was found for {target}."),
+            Some(front) => format!(
+                "For {target}, {base} itself is {}, so nothing changes; the front has {} other \
+                 drives, each worse than it in one aim.",
+                front.picked,
+                front.points.len() - 1
+            ),
+        };
     }
     let (told, known) = match &result.held_out {
         Some(held_out) => (&held_out.target, "on requests that the search never saw"),

@@ -108,18 +108,14 @@ impl Samples {
     fn go_round(&mut self, hazards: &mut Hazards, now: u32) {
         let rounds = self.slots.len() / (VISITS * PAUSE);
         let first = (self.hand as usize / PAUSE) % rounds * (VISITS * PAUSE);
-        // Nearly always nothing is due in eight slots: one look at all of them tells.
-        for eight in (first..first + VISITS * PAUSE).step_by(8) {
-            let due = &self.due[eight..eight + 8];
-            let not_yet = due.iter().fold(u32::MAX, |all, &at| all & now.wrapping_sub(at));
-            if not_yet >> 31 == 0 {
-                for at in eight..eight + 8 {
-                    if now.wrapping_sub(self.due[at]) >> 31 == 0 {
-                        self.visit(hazards, at, now);
-                    }
-                }
-            }
+        // Listed before any is visited, since nobody can guess which are due: as branches they
+        // would be mispredicted.
+        let (mut listed, mut count) = ([0; VISITS * PAUSE], 0);
+        for (nth, &due) in self.due[first..first + VISITS * PAUSE].iter().enumerate() {
+            listed[count] = nth;
+            count += usize::from(now.wrapping_sub(due) >> 31 == 0);
         }
+        listed[..count].iter().for_each(|nth| self.visit(hazards, first + nth, now));
     }
 
     /// Teaches the bins that the page of a slot has outlived.

@@ -1,6 +1,7 @@
 //! `ssdtune calibrate --plan`: the job file of fio that measures what identifies a drive.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs;
 use ssdtune_calibrate::{Plan, PlanOptions};
@@ -26,7 +27,7 @@ pub(super) struct PlanArgs {
 
     /// Seconds in which each job is measured.
     #[arg(long, value_name = "N", default_value_t = 30, requires = "plan")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    #[arg(value_parser = whole::<u32>(1..=86_400))]
     seconds: u32,
 }
 

@@ -57,12 +57,12 @@ pub(crate) struct Args {
 
     /// Clusters of haml. Several numbers are compared.
     #[arg(long, value_name = "K,K", value_delimiter = ',', default_values_t = [6])]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=16))]
+    #[arg(value_parser = whole::<u32>(2..=16))]
     clusters: Vec<u32>,
 
     /// Slices of haml. Several numbers are compared.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [2_560])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    #[arg(value_parser = whole::<u32>(1..=1 << 24))]
     slices: Vec<u32>,
 
     /// How often haml is trained in the time of a load. Several numbers are compared. The default
@@ -98,12 +98,12 @@ pub(crate) struct Args {
 
     /// Bytes of a flash page.
     #[arg(long, value_name = "BYTES", default_value_t = TABLE_III_PAGE_BYTES)]
-    #[arg(value_parser = clap::value_parser!(u32).range(512..=65_536))]
+    #[arg(value_parser = whole::<u32>(512..=65_536))]
     page_bytes: u32,
 
     /// Pages of a block, in planes of up to 65,536 blocks. Default: 16 to 256 for 2,048 blocks.
     #[arg(long, value_name = "PAGES", conflicts_with = "like")]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    #[arg(value_parser = whole::<u32>(2..=65_536))]
     block_pages: Option<u32>,
 
     /// Take the drive of Table III (300 GB raw) instead of one that is sized by its load.
@@ -143,6 +143,7 @@ pub(crate) struct Args {
 impl Args {
     /// The loads to read.
     fn sources(&self, context: &Context) -> Outcome<Vec<RequestSource>> {
+        self.strict.needs(!self.trace.is_empty())?;
         let file = |path: &PathBuf| {
             let read = self.strict.options(context);
             let source = RequestSource::new(Origin::File(path.clone()), read);
@@ -210,7 +211,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ssdtune_output::write_into(directory, figures(&study))?;
     }
     context.show(&study, text(&study))?;
-    if partial { Err(Failure::Interrupted) } else { Ok(()) }
+    match study.measured().next() {
+        _ if partial => Err(Failure::Interrupted),
+        None => Err(Failure::Work(anyhow!("no load was measured"))),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Measures every candidate on every load, until `stop` is set.

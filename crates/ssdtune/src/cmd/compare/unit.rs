@@ -2,6 +2,7 @@
 //! of HAML-SSD).
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::Outcome;
 use serde::Serialize;
 use ssdtune_placement::{UnitComparison, unit_text};
@@ -11,18 +12,18 @@ use ssdtune_placement::{UnitComparison, unit_text};
 pub(crate) struct Args {
     /// Numbers of clusters.
     #[arg(long, value_name = "K,K", value_delimiter = ',', default_values_t = [3, 4, 5, 6, 7, 8])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(value_parser = whole::<u32>(1..=16))]
     clusters: Vec<u32>,
 
     /// Numbers of points.
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     #[arg(default_values_t = [640, 1_280, 2_560, 6_400, 12_800, 25_600])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(value_parser = whole::<u32>(1..=1 << 20))]
     inputs: Vec<u32>,
 
     /// Iterations of the clustering.
     #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = whole::<u32>(1..=1_000))]
     iterations: u32,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     sample: bool,
 
     /// Change the speed of the whole mix so that it has this intensity level in the mean, 1 to 20.
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, value_name = "LEVEL", value_parser = whole::<u8>(1..=20))]
     level: Option<u8>,
 
     /// Change the speed of each tenant so that all end together, before anything else: for traces
@@ -130,6 +130,7 @@ fn failure(error: CompareError) -> Failure {
         error @ CompareError::Target(_) => Failure::usage(error),
         CompareError::Allocator(error) => Failure::usage(error),
         CompareError::Windows(error) if error.is_usage() => Failure::usage(error),
+        CompareError::Windows(error) => Failure::input(error),
         CompareError::Mix(error) if !matches!(error, MergeError::Drive(_)) => Failure::input(error),
         other => Failure::Work(other.into()),
     }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Numbers of tenants of the mixes, taken in turn: `4`, or `4,4,4,4,2` for two tenants in every
     /// fifth mix.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4")]
-    #[arg(value_parser = clap::value_parser!(u8).range(2..=8))]
+    #[arg(value_parser = whole::<u8>(2..=8))]
     tenants: Vec<u8>,
 
     #[command(flatten)]

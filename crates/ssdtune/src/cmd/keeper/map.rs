@@ -1,6 +1,7 @@
 //! `keeper map`: which strategy a network chooses, by intensity and write share (Fig. 6).
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use ssdtune_keeper::evaluation::choice_map;
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     /// Number of tenants. Half of them write and half read; writers have equal shares, and so have
     /// readers.
     #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u8).range(2..=8))]
+    #[arg(value_parser = whole::<u8>(2..=8))]
     tenants: u8,
 
     /// Also draw the map as an SVG file.

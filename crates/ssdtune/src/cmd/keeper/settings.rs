@@ -30,12 +30,12 @@ pub(super) struct SettingsArgs {
 
     /// Flash pages of a read request.
     #[arg(long, value_name = "N", default_value_t = REQUEST_PAGES[0])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(value_parser = whole::<u32>(1..=1024))]
     read_pages: u32,
 
     /// Flash pages of a write request.
     #[arg(long, value_name = "N", default_value_t = REQUEST_PAGES[1])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(value_parser = whole::<u32>(1..=1024))]
     write_pages: u32,
 
     /// Share of the mixes whose tenants come in bursts, of shapes fitted to recorded traces, and

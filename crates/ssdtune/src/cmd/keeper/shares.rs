@@ -4,6 +4,7 @@
 use super::settings::SettingsArgs;
 use super::{DriveArgs, simulation_failure};
 use crate::context::Context;
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use ssdtune_keeper::{MixSimulator, shares_text};
@@ -19,7 +20,7 @@ pub(crate) struct Args {
 
     /// The intensity level, 1 to 20.
     #[arg(long, value_name = "LEVEL", default_value_t = 16)]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(value_parser = whole::<u8>(1..=20))]
     level: u8,
 }
 

@@ -2,6 +2,7 @@
 
 use super::labels_failure;
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::command_line;
@@ -24,12 +25,12 @@ pub(crate) struct Args {
 
     /// How often the training goes through all mixes.
     #[arg(long, value_name = "N", default_value_t = TrainingSchedule::default().epochs as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = whole::<u32>(1..=100_000))]
     epochs: u32,
 
     /// Number of mixes in each step of the training; with `parts`, examples of parts.
     #[arg(long, value_name = "N", default_value_t = TrainingSchedule::default().batch as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = whole::<u32>(1..=100_000))]
     batch: u32,
 
     /// File to write the network to.

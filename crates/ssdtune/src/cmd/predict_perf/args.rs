@@ -23,7 +23,7 @@ pub(super) struct GridArgs {
 
     /// Take N of the points, drawn at random. Points that differ only in their load are taken
     /// together; of the last ones drawn, only as many as make N.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..))]
     sample: Option<u32>,
 }
 
@@ -93,7 +93,7 @@ impl MeasureArgs {
 pub(super) struct WindowArgs {
     /// Requests of a window.
     #[arg(long, value_name = "N", default_value_t = WINDOW_REQUESTS as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(10..))]
+    #[arg(value_parser = whole::<u32>(10..))]
     pub(super) window: u32,
 
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use super::args::GridArgs;
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutPlace};
 use ssdtune_model::Bytes;
@@ -23,7 +24,7 @@ pub(crate) struct Args {
 
     /// Seconds in which each point is measured; the paper's were 60.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     seconds: u32,
 
     /// Seconds for which each point runs before it is measured.
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 
     /// Requests of a point that fio can only replay from a log.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     log_requests: u32,
 
     /// Folder for the job file (points.fio) and the logs.

@@ -2,6 +2,7 @@
 
 use super::args::results_failure;
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::{command_line, simulator};
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// Points to learn from, drawn at random; the others test the model. Default: 2,000, the
     /// paper's number. A real drive of which fewer are known gets a model of few points: it learns
     /// from all, and its errors are those of learning from N of them (default: a third).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(5..))]
     train: Option<u32>,
 
     /// Models of few points of other drives: begin with what is known of the one that is most like
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 
     /// Folds of the cross-validation that chooses and that finds the intervals.
     #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=20))]
+    #[arg(value_parser = whole::<u32>(2..=20))]
     folds: u32,
 
     /// File for the model.

@@ -2,7 +2,7 @@
 
 use super::args::{ModelArg, WindowArgs, grid_points};
 use crate::context::Context;
-use crate::global::real;
+use crate::global::{real, whole};
 use crate::outcome::{Failure, Outcome};
 use anyhow::anyhow;
 use ssdtune_predict::blackbox::{AnyModel, BatchLine, BlackBoxModel, Point, Prediction};
@@ -22,17 +22,17 @@ pub(crate) struct Args {
     /// Predict a workload by its characteristics, written as a point: w50-q16-W64k.r100-R4k.s16k is
     /// 50 % writes, 16 requests outstanding, writes of 64 KiB all at random, and reads of 4 KiB
     /// with 16 KiB left out between them (r0 is sequential).
-    #[arg(long, value_name = "POINT")]
+    #[arg(long, value_name = "POINT", conflicts_with = "window")]
     point: Option<Point>,
 
     /// Predict every point of a grid, by its name or from a file that lists points; quickly, and
     /// without intervals.
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "window")]
     points: Option<String>,
 
     /// Requests outstanding, for a trace and a model of a closed loop.
     #[arg(long, value_name = "N", conflicts_with_all = ["point", "points"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(value_parser = whole::<u32>(1..=4096))]
     depth: Option<u32>,
 
     /// Requests that arrive in a second, for a point and a model of an open loop. The load of the

@@ -4,6 +4,7 @@
 use super::args::{GridArgs, MeasureArgs, measure_failure, results_failure};
 use crate::context::{Context, Level};
 use crate::device::{self, Overrides};
+use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
@@ -31,13 +32,13 @@ pub(crate) struct Args {
     /// `predict-perf fit --workloads` learns from them what windows take. Three in five are chosen
     /// by what is least known.
     #[arg(long, value_name = "N", conflicts_with_all = ["grid", "sample"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(50..=4_000))]
+    #[arg(value_parser = whole::<u32>(50..=4_000))]
     workloads: Option<u32>,
 
     /// Requests outstanding, for --workloads: each is measured with each of these numbers.
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,4,16")]
     #[arg(requires = "workloads", conflicts_with_all = ["grid", "sample"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(value_parser = whole::<u32>(1..=1000))]
     depth: Vec<u32>,
 
     /// Measure the K-th of N equal parts of the grid alone: one of N jobs (docs/cluster.md).

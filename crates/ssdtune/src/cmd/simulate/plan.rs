@@ -14,6 +14,7 @@ use ssdtune_experiment::{
     Preparation, RequestSource, Start, grid, is_pipe, unsupported,
 };
 use ssdtune_model::DeviceConfig;
+use ssdtune_model::given::Override;
 use ssdtune_mqsim::pair;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub(super) struct PlannedRun {
 
 /// Every simulation of the command line: each set of flows on each drive of the sweep.
 pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
+    args.strict.needs(!args.trace.is_empty())?;
     let device = match (&args.device, args.mqsim.first()) {
         (Some(device), _) => device.clone(),
         (None, Some(ssd)) => ssd.display().to_string(),
@@ -38,6 +40,10 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
         Some(_) => device::load_as_mqsim(&device, &args.overrides, context)?,
         None => device::load_noted(&device, &args.overrides, context)?,
     };
+    let is_set = |axis: &&Override| args.overrides.set.iter().any(|set| set.key == axis.key);
+    if let Some(both) = args.sweep.iter().find(is_set) {
+        return Err(Failure::usage(anyhow!("{}: --set and --sweep both name it", both.key)));
+    }
     let axes = args.sweep.iter().map(|axis| (axis.key.as_str(), axis.value.as_str()));
     let points = grid(&loaded.config, axes, CELLS_MAX).map_err(Failure::usage)?;
     let mut sets = match args.mqsim.get(1) {

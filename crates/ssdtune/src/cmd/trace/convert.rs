@@ -8,13 +8,12 @@ use crate::outputs::OutPlace;
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, warn_of};
 use anyhow::anyhow;
-use clap::ValueEnum;
 use ssdtune_model::{Bytes, Nanos};
 use ssdtune_report::Text;
 use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter, WrittenFile, part_path};
 use ssdtune_trace::{
-    self as trace, Conversion, ConversionError, Op, PartsError, ReadOptions, Source, TenantId,
+    Conversion, ConversionError, Join, Op, PartsError, ReadOptions, Remap, Source, TenantId,
     TraceError, input_bytes, open_input,
 };
 use std::path::PathBuf;
@@ -35,12 +34,13 @@ pub(crate) struct Args {
     to: Option<OutputFormat>,
     #[command(flatten)]
     read: ReadArgs,
-    /// How several traces become one.
-    #[arg(long, value_enum, value_name = "HOW")]
-    join: Option<Join>,
-    /// Pause between concatenated traces.
-    #[arg(long, value_name = "TIME", default_value = "0ns")]
-    pause: Nanos,
+    /// How several traces become one: `merge` puts them side by side, each a tenant, `concat` one
+    /// after the other, where devices of one name are one tenant.
+    #[arg(long, value_name = "HOW", value_parser = Join::NAMES)]
+    join: Option<String>,
+    /// Pause between traces that are joined with `concat`. Default: none.
+    #[arg(long, value_name = "TIME")]
+    pause: Option<Nanos>,
     #[command(flatten)]
     select: SelectArgs,
     /// Shorten every longer silence to this.
@@ -49,18 +49,18 @@ pub(crate) struct Args {
     /// Multiply all times by this: 0.5 doubles the load.
     #[arg(long, value_name = "FACTOR")]
     scale_time: Option<f64>,
-    /// Put the addresses onto a drive: `dense` closes the holes between them (the trace is read
-    /// twice), `modulo` folds them.
-    #[arg(long, value_enum, value_name = "HOW")]
-    remap: Option<Remap>,
-    /// Unit in which `dense` closes holes.
-    #[arg(long, value_name = "SIZE", default_value = "16KiB")]
-    chunk: Bytes,
+    /// Put the addresses onto a drive: `dense` numbers the chunks that are touched, without holes
+    /// (the trace is read twice), `modulo` folds them at --capacity.
+    #[arg(long, value_name = "HOW", value_parser = Remap::NAMES)]
+    remap: Option<String>,
+    /// Unit in which `dense` closes holes. Default: 16 KiB.
+    #[arg(long, value_name = "SIZE")]
+    chunk: Option<Bytes>,
     /// Size of the drive: `modulo` folds there, and `dense` must fit into it.
     #[arg(long, value_name = "SIZE")]
     capacity: Option<Bytes>,
-    /// Write parts by time, as in 70/20/10, into OUT with -1, -2, ... before the ending. The trace
-    /// is read twice.
+    /// Write parts by time into OUT with -1, -2, ... before the ending: 70/20/10, or 1/1 for two
+    /// halves (shares of their sum). The trace is read twice.
     #[arg(long, value_name = "SHARES")]
     split: Option<String>,
 }
@@ -105,22 +105,6 @@ struct SelectArgs {
     count: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Join {
-    /// Side by side: each trace is a tenant.
-    Merge,
-    /// One after the other: devices with the same name are one tenant.
-    Concat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Remap {
-    /// Number the chunks that are touched, without gaps.
-    Dense,
-    /// Take addresses modulo --capacity.
-    Modulo,
-}
-
 impl SelectArgs {
     /// The conditions on requests, if there are any.
     fn filter(&self) -> Option<Filter> {
@@ -144,25 +128,14 @@ impl SelectArgs {
 
 impl Args {
     fn conversion(&self) -> Outcome<Conversion> {
-        let remap = match (self.remap, self.capacity) {
-            (None, _) => None,
-            (Some(Remap::Dense), capacity) => {
-                Some(trace::Remap::Dense { chunk: self.chunk.sectors_floor(), capacity })
-            }
-            (Some(Remap::Modulo), Some(capacity)) => {
-                Some(trace::Remap::Modulo { capacity: capacity.sectors_floor() })
-            }
-            (Some(Remap::Modulo), None) => {
-                return Err(Failure::usage(anyhow!("--remap modulo needs --capacity")));
-            }
-        };
+        let remap = Remap::named(self.remap.as_deref(), self.chunk, self.capacity);
         Ok(Conversion {
             dedupe: self.select.dedupe,
             filter: self.select.filter(),
             cut: self.select.cut(),
             clip_gaps: self.clip_gaps,
             time_scale: self.scale_time,
-            remap,
+            remap: remap.map_err(failure)?,
             split: self.split.as_deref().map(Conversion::shares),
         })
     }
@@ -171,17 +144,14 @@ impl Args {
     fn traces(&self, options: &ReadOptions) -> Result<Box<dyn Source>, ConversionError> {
         let open = |path: &PathBuf| Ok(open_input(path, options)?.source);
         let sources: Result<Vec<_>, TraceError> = self.inputs.iter().map(open).collect();
-        let how = self.join.map(|join| match join {
-            Join::Merge => trace::Join::Merge,
-            Join::Concat => trace::Join::Concat { pause: self.pause },
-        });
-        trace::Join::sources(how, sources?)
+        let how = Join::named(self.join.as_deref(), self.pause)?;
+        Join::sources(how, sources?)
     }
 
     /// The progress of reading the traces as often as the conversion does.
     fn reading(&self, context: &Context) -> Outcome<Reading> {
         let twice = [
-            (self.remap == Some(Remap::Dense), "--remap dense"),
+            (self.remap.as_deref() == Some("dense"), "--remap dense"),
             (self.split.is_some(), "--split"),
         ];
         let extra: Vec<&str> = twice.iter().filter(|t| t.0).map(|t| t.1).collect();
@@ -259,6 +229,9 @@ fn report(written: &[WrittenFile], context: &Context) -> Outcome {
     let dropped: u64 = written.iter().map(|file| file.dropped).sum();
     if dropped > 0 {
         context.warn(format!("{dropped} trims and flushes left out: this format cannot say them"));
+    }
+    for file in written.iter().filter(|file| file.requests == 0) {
+        context.warn(format!("{} holds no request: nothing of the trace is left", file.path));
     }
     let mut text = Text::new();
     written.iter().for_each(|file| _ = text.line(file));

@@ -5,6 +5,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, warn_of};
 use serde::Serialize;
+use ssdtune_report::Text;
 use ssdtune_trace::describe::{Describer, Description};
 use ssdtune_trace::{Opened, Source, input_bytes};
 use std::path::{Path, PathBuf};
@@ -33,25 +34,25 @@ struct Entry {
 
 /// Describes each file.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let mut entries = Vec::new();
-    for path in &args.files {
+    let (mut entries, mut text) = (Vec::new(), Text::new());
+    let read = args.files.iter().try_for_each(|path| {
         let entry = describe(path, &args.read, context)?;
-        if context.json() {
-            entries.push(entry);
-            continue;
-        }
-        context.line(format_args!("{:<22} {} ({})", "trace", entry.file, entry.format))?;
-        context.line(&entry.description)?;
+        let head = format!("{:<22} {} ({})", "trace", entry.file, entry.format);
+        text.line(head).line(&entry.description);
+        entries.push(entry);
+        Ok(())
+    });
+    match read {
+        Err(failure) if context.json() || entries.is_empty() => Err(failure),
+        // What was read before a failure is told all the same.
+        read => context.show(&entries, text).and(read),
     }
-    if context.json() { context.document(&entries) } else { Ok(()) }
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {
     let Opened { source, format } = read.open(path, context)?;
-    let bytes = input_bytes(path).unwrap_or(0);
-    let reading = Reading::new(bytes, context.level() > Level::Quiet);
-    let mut source = reading.watch(source);
-    let mut describer = Describer::new();
+    let reading = Reading::new(input_bytes(path).unwrap_or(0), context.level() > Level::Quiet);
+    let (mut source, mut describer) = (reading.watch(source), Describer::new());
     describer.push_all(&mut source).map_err(Failure::input)?;
     reading.finish();
     let stats = source.read_stats();

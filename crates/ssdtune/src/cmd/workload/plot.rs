@@ -2,6 +2,7 @@
 
 use crate::autodb::DbArg;
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::Outcome;
 use crate::outputs::{self, OutFile};
 use ssdtune_tune::cluster::chart;
@@ -15,7 +16,7 @@ pub(crate) struct Args {
 
     /// The two components to draw, counted from 1.
     #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 2,
-          default_values_t = [1, 2], value_parser = clap::value_parser!(u8).range(1..=5))]
+          default_values_t = [1, 2], value_parser = whole::<u8>(1..=5))]
     components: Vec<u8>,
 
     #[command(flatten)]

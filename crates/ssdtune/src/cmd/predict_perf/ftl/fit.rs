@@ -2,6 +2,7 @@
 //! seen.
 
 use crate::context::Context;
+use crate::global::whole;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::{self, OutFile};
 use crate::program::simulator;
@@ -35,12 +36,12 @@ pub(crate) struct Args {
     networks: NetworksArg,
 
     /// Passes over the groups that a network takes; by default what makes the paper's 35,000 steps.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=100_000))]
     epochs: Option<u32>,
 
     /// With how many seeds each network is trained; the report has the mean and the spread.
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=99))]
+    #[arg(value_parser = whole::<u64>(1..=99))]
     seeds: u64,
 
     /// File for the model.

@@ -1,7 +1,7 @@
 //! `predict-perf ftl profile`: events and times of the firmware, group by group, into a file.
 
 use crate::context::{Context, Level};
-use crate::global::one_of;
+use crate::global::{one_of, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
     /// Times taken of each group; `fit --time` says which counts.
     #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(value_parser = whole::<u32>(1..=99))]
     repeats: u32,
 
     /// Labels of Table 4, as in RW,TC; all of them unless given.
@@ -43,17 +43,17 @@ pub(crate) struct Args {
 
     /// Run one group for every N groups of the paper.
     #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(value_parser = whole::<u32>(1..=10_000))]
     scale: u32,
 
     /// The most groups of a workload.
     #[arg(long, value_name = "N", default_value_t = 250)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(1..))]
     groups_max: u32,
 
     /// Groups of each workload that are served before those that are measured.
     #[arg(long, value_name = "N", default_value_t = 2)]
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    #[arg(value_parser = whole::<u32>(0..=1_000))]
     warm_up: u32,
 
     /// The drive: `paper` has 1 TiB; `small` has 8 GiB, to try things out.

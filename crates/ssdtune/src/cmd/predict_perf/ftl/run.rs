@@ -1,7 +1,7 @@
 //! `predict-perf ftl run`: one workload in this process, with messages on standard output.
 
 use crate::context::Context;
-use crate::global::one_of;
+use crate::global::{one_of, whole};
 use crate::outcome::{Failure, Outcome};
 use ssdtune_predict::firmware::{ChildMessage, ChildRun, DriveSize, Workload, WorkloadRun};
 use std::io::{self, BufRead};
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     workload: String,
 
     /// Groups to measure.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..))]
     groups: u32,
 
     /// Groups that are served before those that are measured.
