@@ -148,7 +148,11 @@ fn documents(scratch: &Scratch) -> Vec<PathBuf> {
         "ablate alpha --values 0.2,0.8 --target ycsb --others database --requests 300 --budget 4 \
          --no-db --space autoblox"
             .to_owned(),
+        format!("predict-perf predict --model {model} --trace {samples} --window 300 --depth 4"),
+        format!("predict-perf predict --model {model} --point w50-q4-W8k.r100-R8k.r100"),
+        format!("keeper map --model {keeper}"),
         "trace info tests/fixtures/pages.csv".to_owned(),
+        "trace head tests/fixtures/pages.csv -n 5".to_owned(),
     ];
     let trace = root().join("tests/fixtures/pages.csv").display().to_string();
     let run = |(number, words): (usize, &String)| {
@@ -188,7 +192,7 @@ fn every_page_is_sound_in_light_in_the_dark_and_on_a_phone() {
     let all = scratch.path("all.html");
     ssdtune().arg("report").args(&documents).arg("-o").arg(&all).assert().success();
     let page = std::fs::read_to_string(&all).unwrap();
-    assert!(page.matches("<svg").count() >= 19, "{}", page.len());
+    assert!(page.matches("<svg").count() >= 22, "{}", page.len());
     for page in [page, page_of_calibrate(&scratch)] {
         for (width, is_dark) in [(1200, false), (1200, true), (375, false)] {
             assert_eq!(faults(&browser, &page, width, is_dark), "");
