@@ -1,6 +1,6 @@
 //! The command line as a whole: help, exit codes, pipes, colour, completions, manual pages.
 
-use crate::support::{binary, ssdtune};
+use crate::support::{binary, root, ssdtune};
 use predicates::prelude::*;
 use std::process::{Command, Stdio};
 
@@ -91,6 +91,45 @@ fn negative_values_are_answered_by_the_range() {
         let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
         assert!(said.contains(range) && !said.contains("unexpected"), "{line}: {said}");
     }
+}
+
+/// What would have no effect is refused, and the message names what is missing or in the way.
+#[test]
+fn options_without_an_effect_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("a.csv");
+    std::fs::write(&trace, "time_ns,tenant,op,lba,sectors\n0,0,R,0,8\n5,0,W,64,8\n").unwrap();
+    let (trace, out) = (trace.display(), directory.path().join("out.csv"));
+    let convert = |more: &str| format!("trace convert {trace} -o {} {more}", out.display());
+    let simulate = "simulate --device intel-750 --workload database --requests 10";
+    let keeper = "keeper compare --model configs/keeper/ssdkeeper.json --workload ycsb database";
+    for (line, words) in [
+        (format!("{simulate} --strict"), "--strict is about trace files"),
+        ("choose z-ssd --workload ycsb --strict".to_owned(), "--strict is about trace files"),
+        ("compare placement --volumes --strict".to_owned(), "--strict is about trace files"),
+        (format!("{keeper} --strict"), "--strict is about trace files"),
+        (format!("{simulate} --interval 5"), "--series"),
+        (
+            format!("{simulate} --set bus.channels=4 --sweep bus.channels=4,8"),
+            "bus.channels: --set and --sweep both name it",
+        ),
+        ("predict-perf predict --model x --point w0-q1-R4k.r100 --window 9".to_owned(), "--window"),
+        ("predict-perf predict --model x --points quick --window 99".to_owned(), "--window"),
+        (convert("--pause 1s"), "--join"),
+        (convert("--join merge --pause 1s"), "--pause needs --join concat"),
+        (convert("--chunk 4KiB"), "--remap"),
+        (convert("--remap modulo --capacity 1GiB --chunk 4KiB"), "--chunk needs --remap dense"),
+        (convert("--capacity 1GiB"), "--remap"),
+        (convert("--remap modulo"), "--remap modulo needs --capacity"),
+    ] {
+        let assert = ssdtune().current_dir(root()).args(line.split(' ')).assert().code(2);
+        let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(said.contains(words), "{line}: {said}");
+        assert!(!out.exists(), "{line}");
+    }
+    let assert = ssdtune().args(convert("--start 1s").split_whitespace()).assert().success();
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.contains("out.csv holds no request"), "{said}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn what_cannot_be_compared_is_refused() {
         .assert()
         .code(1)
         .stdout(predicate::str::contains("too few to tell placement policies apart"))
-        .stderr(predicate::str::contains("no load was measured"));
+        .stderr(predicate::str::contains("nothing was measured"));
     let wrong = |args: &[&str], code: i32, message: &str| {
         let mut command = compare(&small, args);
         command.assert().code(code).stderr(predicate::str::contains(message));

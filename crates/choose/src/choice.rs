@@ -55,6 +55,12 @@ pub enum ChooseError {
         /// What they were to be ranked by.
         figure: Figure,
     },
+    /// No drive has what drives are to be ranked by: nothing is written.
+    #[error("--by {figure}: the workload writes nothing, so there is none")]
+    NoWrites {
+        /// What they were to be ranked by.
+        figure: Figure,
+    },
     /// Drives cannot be restored at windows of the workload.
     #[error(transparent)]
     Sampled(SampledError),
@@ -173,6 +179,9 @@ pub fn choose(
     };
     // The sort keeps the order of the arguments where drives are equal.
     runs.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
+    if runs.first().is_some_and(|run| worth(run).is_infinite()) {
+        return Err(ChooseError::NoWrites { figure: question.by });
+    }
     let all = runs.first().map(|run| run.report.total.all.requests);
     Ok(Choice {
         schema: SCHEMA,
@@ -386,6 +395,15 @@ mod tests {
         assert!(said(600, Op::Read).contains("intervals of 95 % over 38 windows"));
         assert!(said(60, Op::Read).contains("too few requests for intervals"));
         assert!(said(3, Op::Read).contains("too few requests for intervals"));
+    }
+
+    #[test]
+    fn what_writes_nothing_is_not_ranked_by_endurance() {
+        let question = question(requests(60, Op::Read), Figure::Endurance);
+        let drives = [candidate("drive", 1)];
+        let asked = choose(&drives, &question, &AtomicBool::new(false), &|_, _, _| {});
+        let error = asked.unwrap_err().to_string();
+        assert_eq!(error, "--by endurance: the workload writes nothing, so there is none");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! Intervals are of 95 %, by the jackknife: the figure is taken once more without each window, and
 //! how far these values lie apart says how far the figure of another trace like this one may lie.
-//! A difference of two drives is taken without the same windows for both, so that what the windows
-//! have in common drops out. Figures are above zero and vary by factors, so their intervals are
-//! taken over logarithms; those of differences are not. An interval is about the trace; how far a simulated drive is from the
-//! real one, its calibration says.
+//! Figures vary by factors, so their intervals are taken over logarithms and lie above zero; a
+//! figure that is 0 without one of the windows has none. A difference of two drives is taken
+//! without the same windows for both, so that what the windows have in common drops out; it has
+//! either sign, so no logarithm is taken of it. An interval is about the trace; how far a simulated
+//! drive is from the real one, its calibration says.
 
 use serde::Serialize;
 use ssdtune_estimate::student;
@@ -141,6 +142,9 @@ pub struct Times {
     pub is_decided: bool,
 }
 
+/// The place of write amplification in [`Figure::ALL`].
+const WRITE_AMPLIFICATION: usize = 3;
+
 /// The figures of a run: each over all windows, and over all but each one.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
@@ -153,8 +157,16 @@ impl Measured {
         Figures::of(|at| {
             let (value, parts) = self.figures[at].as_ref()?;
             let logs: Vec<f64> = parts.iter().map(|part| part.ln()).collect();
-            let factor = half_width(&logs).map(f64::exp);
+            let known = half_width(&logs).filter(|half| half.is_finite());
+            let factor = known.map(f64::exp);
             let (low, high) = (factor.map(|by| value / by), factor.map(|by| value * by));
+            // Each page of the host is programmed once at least.
+            let written = self.figures[WRITE_AMPLIFICATION].as_ref().map_or(1.0, |own| own.0);
+            let (low, high) = match Figure::ALL[at] {
+                Figure::WriteAmplification => (low.map(|low| low.max(1.0)), high),
+                Figure::Endurance => (low, high.map(|high| high.min(value * written))),
+                _ => (low, high),
+            };
             Some(Estimate { value: *value, low, high })
         })
     }
@@ -208,16 +220,31 @@ mod tests {
         assert_eq!(half_width(&parts[..1]), None);
     }
 
-    /// However much windows differ, no drive has a latency or an endurance below zero.
+    /// However much windows differ, no drive has a latency or an endurance below zero: the ends are
+    /// as far away, as factors, as those of the logarithm's mean are in units.
     #[test]
-    fn figures_above_zero_have_intervals_above_zero() {
-        let parts: Vec<f64> = (0..10).map(|at| 1.0 + f64::from(at * at)).collect();
-        let mut figures = [const { None }; 5];
-        figures[4] = Some((29.5, parts));
-        let own = Measured { figures, windows: 10 }.estimates().terabytes_written.unwrap();
+    fn the_interval_of_a_figure_is_that_of_its_logarithm() {
+        let told = |parts: Vec<f64>| {
+            let mut figures = [const { None }; 5];
+            figures[0] = Some((29.5, parts));
+            Measured { figures, windows: 10 }.estimates().latency_ns_mean.unwrap()
+        };
+        let logs: Vec<f64> = (0..10).map(|at| f64::from(at * at) / 10.0).collect();
+        let own = told(logs.iter().map(|log| log.exp()).collect());
+        let half = half_width(&logs).unwrap();
         let (low, high) = (own.low.unwrap(), own.high.unwrap());
-        assert!(0.0 < low && low < 1.0 && high > 100.0, "{low} {high}");
-        assert!((low * high / (own.value * own.value) - 1.0).abs() < 1e-12);
+        assert!(low > 0.0 && half > 5.0, "{low} {half}");
+        assert!(((high / own.value).ln() - half).abs() < 1e-12);
+        assert!(((own.value / low).ln() - half).abs() < 1e-12);
+        let mut figures = [const { None }; 5];
+        figures[3] = Some((1.25, logs.iter().map(|log| log.exp()).collect()));
+        figures[4] = Some((80.0, logs.iter().map(|log| (-log).exp()).collect()));
+        let bounded = Measured { figures, windows: 10 }.estimates();
+        assert_eq!(Figure::ALL[WRITE_AMPLIFICATION], Figure::WriteAmplification);
+        assert_eq!(bounded.write_amplification.unwrap().low, Some(1.0));
+        assert_eq!(bounded.terabytes_written.unwrap().high, Some(100.0), "if nothing is moved");
+        let none = told(vec![1.0, 0.0, 2.0, 1.5, 1.0, 1.2]);
+        assert_eq!((none.low, none.high), (None, None), "without one window nothing is left");
     }
 
     /// Two drives whose windows vary much, and together: the difference is known all the same.

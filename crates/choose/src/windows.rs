@@ -18,8 +18,9 @@ use ssdtune_trace::Op;
 const DIGITS: u8 = 3;
 /// Fewer windows say nothing of how much a figure varies.
 pub(crate) const WINDOWS_MIN: usize = 5;
-/// Requests of the smallest window. Fewer follow each other so closely that neighbours share their
-/// bursts, and intervals over them would be too narrow.
+/// Requests of a window at least; the last may have half as many. Bursts are often longer than a
+/// few requests, so smaller windows depend on their neighbours, and intervals over them would be
+/// too narrow. 16 is a choice, not a measurement.
 const REQUESTS_MIN: u64 = 16;
 
 /// Sums over requests.
@@ -291,6 +292,18 @@ mod tests {
         let (rate, _) = measured.figures[2].clone().unwrap();
         assert!((rate / (bytes / (end as f64 / 1e9)) - 1.0).abs() < 1e-12);
         assert_eq!(measured.figures[3], None);
+    }
+
+    /// A last window of half as many requests counts as one.
+    #[test]
+    fn five_windows_are_the_fewest_with_intervals() {
+        let parts = |requests: u64| {
+            let mut windows = Windows::new(20);
+            (0..requests).for_each(|number| windows.of(number).add(&completion(number, 50)));
+            let measured = windows.measured(None);
+            (measured.windows, measured.figures[0].clone().unwrap().1.len())
+        };
+        assert_eq!([parts(71), parts(72), parts(640)], [(4, 0), (5, 5), (40, 40)]);
     }
 
     #[test]

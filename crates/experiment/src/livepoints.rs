@@ -113,9 +113,14 @@ impl SampleOptions {
         self.warm_up + self.measured + TAIL
     }
 
+    /// Whether drives with pages of this size can be restored: 4, 8, 16 or 32 KiB.
+    pub fn has_page_bytes(bytes: u32) -> bool {
+        bytes.is_power_of_two() && (4_096..=32_768).contains(&bytes)
+    }
+
     fn check(&self) -> Result<(), LivePointsError> {
         let bytes = self.page_bytes;
-        if !bytes.is_power_of_two() || !(4_096..=32_768).contains(&bytes) {
+        if !Self::has_page_bytes(bytes) {
             return Err(LivePointsError::Page { bytes });
         }
         match self.windows < 2 || self.measured == 0 {

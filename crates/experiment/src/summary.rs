@@ -4,7 +4,7 @@
 //! GiB. A report holds more than what is shown here; its JSON form has everything.
 
 use ssdtune_report::{Table, Text};
-use ssdtune_sim::{OpMetrics, Report, Slowdown, TenantMetrics};
+use ssdtune_sim::{OpMetrics, Report, Slowdown, TenantMetrics, WriteAmplification};
 use std::collections::BTreeMap;
 
 /// A run in full: what was completed, latencies, what the drive did, and the shares of its tenants
@@ -73,7 +73,7 @@ pub fn comparison(runs: &[ComparedRun<'_>]) -> Table {
             latency.map(|latency| micros(latency.mean)).unwrap_or_default(),
             latency.map(|latency| micros(latency.p99 as f64)).unwrap_or_default(),
             latency.map(|latency| micros(latency.max as f64)).unwrap_or_default(),
-            format!("{:.3}", report.write_amplification.total),
+            amplification(&report.write_amplification),
             format!("{:.3}", report.energy.average_power_w),
             if report.partial { "partial".to_owned() } else { String::new() },
         ]);
@@ -128,6 +128,14 @@ fn rates(op: &OpMetrics) -> [String; 3] {
     [op.requests.to_string(), per_second(op.iops), bandwidth]
 }
 
+/// Write amplification; a hyphen where the host has written no page.
+fn amplification(own: &WriteAmplification) -> String {
+    match own.host + own.merge > 0.0 {
+        true => format!("{:.3}", own.total),
+        false => "-".to_owned(),
+    }
+}
+
 /// What each tenant has of the drive, and what sharing costs it.
 fn shares(report: &Report, slowdown: Option<&Slowdown>) -> Table {
     let mut headings = vec!["tenant", "write amp.", "moved", "erased", "mapping hits"];
@@ -140,7 +148,7 @@ fn shares(report: &Report, slowdown: Option<&Slowdown>) -> Table {
     for (index, tenant) in report.tenants.iter().enumerate() {
         let mut row = vec![
             index.to_string(),
-            format!("{:.3}", tenant.write_amplification.total),
+            amplification(&tenant.write_amplification),
             tenant.collection.moved_pages.to_string(),
             tenant.collection.blocks_erased.to_string(),
             rate(tenant.mapping.hit_rate),
@@ -164,8 +172,13 @@ fn shares(report: &Report, slowdown: Option<&Slowdown>) -> Table {
 fn drive(report: &Report, text: &mut Text) {
     let writes = &report.write_amplification;
     text.line(format_args!(
-        "write amp.      {:.3} (host {:.3}, merge {:.3}, gc {:.3}, wear {:.3}, mapping {:.3})",
-        writes.total, writes.host, writes.merge, writes.gc, writes.wear, writes.mapping
+        "write amp.      {} (host {:.3}, merge {:.3}, gc {:.3}, wear {:.3}, mapping {:.3})",
+        amplification(writes),
+        writes.host,
+        writes.merge,
+        writes.gc,
+        writes.wear,
+        writes.mapping
     ));
     let gc = &report.collection;
     text.line(format_args!(

@@ -1,11 +1,8 @@
 //! Drives ranked for a workload, with intervals.
 
-use crate::read::{self, NOTHING, bandwidth, each, number, said, text, time};
+use crate::read::{self, Words, bandwidth, each, number, said, text, time};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
-
-/// A number in words.
-type Words = fn(f64) -> String;
 
 /// The figures of a drive, and how they are told.
 const FIGURES: [(&str, &str, Words); 5] = [
@@ -25,10 +22,22 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     if let Some(first) = ranked.first() {
         page.lead(&headline(document, first, ranked.get(1)));
     }
-    let windows = said(number(document, "windows"), read::count);
     let requests = said(number(document, "requests"), read::count);
+    let has_intervals = ranked.iter().any(|drive| {
+        read::fields(drive, "figures").iter().any(|(_, own)| number(own, "low").is_some())
+    });
+    let intervals = match number(document, "windows") {
+        Some(windows) if has_intervals => {
+            format!("intervals of 95 % over {}", read::things(windows, "window"))
+        }
+        // Windows of a sample may have another reason, which a drive tells.
+        _ if ranked.iter().any(|drive| !read::at(drive, "no_interval").is_null()) => {
+            "no intervals".to_owned()
+        }
+        _ => "no intervals: too few requests".to_owned(),
+    };
     page.paragraph(&format!(
-        "{requests} requests on drives that begin {}; intervals of 95 % over {windows} windows.",
+        "{requests} requests on drives that begin {}; {intervals}.",
         text(document, "preparation.start").unwrap_or("?")
     ));
     let (figure, what, words) = ranked_by(document);
@@ -56,6 +65,9 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     table.align_right(2..7);
     page.chart(&chart.to_svg()).table(&table);
     for drive in ranked {
+        if let Some(told) = trust(drive) {
+            page.note(&told);
+        }
         for warning in each(drive, "warnings") {
             let name = text(drive, "drive").unwrap_or("?");
             page.note(&format!("{name}: {}.", read::cell(warning).trim_end_matches('.')));
@@ -99,21 +111,50 @@ fn headline(document: &Value, first: &Value, second: Option<&Value>) -> String {
     )
 }
 
+/// What the workload asks for that a real drive was not tested at, and how far off its figures were
+/// at points held out of the fit.
+fn trust(drive: &Value) -> Option<String> {
+    let real = read::at(drive, "calibrated");
+    let outside: Vec<String> = each(real, "outside_tested_range").iter().map(read::cell).collect();
+    let errors: Vec<String> = read::fields(real, "errors_held_out_percent")
+        .into_iter()
+        .map(|(figure, error)| format!("{figure} {} %", read::cell(error)))
+        .collect();
+    let name = text(drive, "drive").unwrap_or("?");
+    let range = match outside.is_empty() {
+        true => "within the range in which the real drive was tested".to_owned(),
+        false => format!("outside of what the real drive was tested at: {}", outside.join("; ")),
+    };
+    let errors = match errors.is_empty() {
+        true => "errors unknown".to_owned(),
+        false => format!("errors at points held out: {}", errors.join(", ")),
+    };
+    real.is_object().then(|| format!("{name}: {range}; {errors}."))
+}
+
 /// A figure with where it lies.
 fn interval(drive: &Value, figure: &str, words: Words) -> String {
-    let of = |end: &str| number(drive, &format!("figures.{figure}.{end}"));
-    match (of("value"), of("low"), of("high")) {
-        (Some(value), Some(low), Some(high)) => {
-            format!("{} ({} to {})", words(value), words(low), words(high))
-        }
-        (value, ..) => value.map_or_else(|| NOTHING.to_owned(), words),
-    }
+    let ends = ["value", "low", "high"];
+    read::with_ends(ends.map(|end| number(drive, &format!("figures.{figure}.{end}"))), words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_drive_tells_what_it_was_not_tested_at() {
+        let mut drive = json!({"drive": "p", "calibrated": {
+            "outside_tested_range": ["reads (tested: writes alone)"],
+            "errors_held_out_percent": {"mean": 4.2},
+        }});
+        let told = trust(&drive).expect("a real one");
+        assert!(told.contains("p: outside of") && told.contains("mean 4.2"), "{told}");
+        drive["calibrated"]["outside_tested_range"] = json!([]);
+        assert!(trust(&drive).is_some_and(|told| told.contains("within the range")));
+        assert_eq!(trust(&json!({"drive": "p", "calibrated": null})), None);
+    }
 
     #[test]
     fn what_is_not_decided_is_not_claimed() {

@@ -4,12 +4,8 @@
 //! `_j`. The name loses it where every value is a number, which then has the unit; lists and
 //! objects keep the whole name.
 
-use crate::read::{self, bandwidth, cell, factor, percent, plain, rate, time};
+use crate::read::{self, Words, bandwidth, cell, factor, percent, plain, rate, time};
 use serde_json::Value;
-use ssdtune_model::Bytes;
-
-/// How a number is told.
-type Words = fn(f64) -> String;
 
 /// Names whose ending tells no unit, and what people call them.
 const NAMES: [(&str, &str, Words); 20] = [
@@ -42,7 +38,7 @@ const ENDINGS: [(&str, Words, bool); 16] = [
     ("_bps", bandwidth, true),
     ("_per_s", |value| format!("{}/s", rate(value)), true),
     ("_ns", |value| if value < 0.0 { format!("-{}", time(-value)) } else { time(value) }, true),
-    ("_bytes", |value| Bytes(value as u64).to_string(), false),
+    ("_bytes", read::size, false),
     ("_us", |value| format!("{value:.2} us"), true),
     ("_mw", |value| format!("{value:.2} mW"), true),
     ("_nj", |value| format!("{value:.2} nJ"), true),
@@ -82,7 +78,8 @@ pub(crate) fn name<'a>(field: &str, mut values: impl Iterator<Item = &'a Value>)
 pub(crate) fn value(field: &str, value: &Value) -> String {
     match value {
         Value::Number(number) => match (rule(field), number.as_f64()) {
-            (Some((_, words)), Some(number)) => words(number),
+            (Some((_, words)), Some(real)) => words(real),
+            (None, Some(real)) if !number.is_f64() => read::count(real),
             _ => cell(value),
         },
         Value::Object(_) => {
@@ -117,7 +114,7 @@ mod tests {
             ("average_power_w", json!(1.5), "average power: 1.50 W"),
             ("read_hit_rate", json!(1), "read hit rate: 100.0 %"),
             ("read_hit_rate", json!(null), "read hit rate: -"),
-            ("moved_pages", json!(1_234_567), "moved pages: 1234567"),
+            ("moved_pages", json!(1_234_567), "moved pages: 1,234,567"),
             ("mre", json!(0.08), "mean relative error: 8.0 %"),
             ("days", json!(0.4), "days until the rated cycles are used: 0.40"),
             ("width", json!(1.5), "upper end over lower end: 1.50x"),

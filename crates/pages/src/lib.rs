@@ -140,6 +140,7 @@ enum Kind {
     Predictions,
     Map,
     Traces,
+    Batch,
     Other,
 }
 
@@ -164,6 +165,7 @@ impl Kind {
             () if has(&["workload", "strong", "tree"]) => Self::Predictions,
             () if has(&["level", "write_share", "strategy"]) => Self::Map,
             () if has(&["file", "arrivals", "footprint"]) => Self::Traces,
+            () if has(&["point", "latency_ns", "iops"]) => Self::Batch,
             () => Self::Other,
         }
     }
@@ -185,6 +187,7 @@ fn title(document: &Value) -> String {
         Kind::Predictions => predictions::title(document).to_owned(),
         Kind::Map => "What a network chooses".to_owned(),
         Kind::Traces => "What traces are like".to_owned(),
+        Kind::Batch => "Predictions for points".to_owned(),
         Kind::Other => "A result of ssdtune".to_owned(),
     }
 }
@@ -207,6 +210,7 @@ fn body(page: &mut Page, shown: &Shown) {
         Kind::Predictions => predictions::body(page, document),
         Kind::Map => tenants::map(page, read::each(document, "")),
         Kind::Traces => traces::body(page, read::each(document, "")),
+        Kind::Batch => predictions::batch(page, read::each(document, "")),
         Kind::Other => other::body(page, document),
     }
 }

@@ -4,6 +4,7 @@ use crate::other;
 use crate::read::{self, each, factor, number, said, text};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
+use std::collections::BTreeSet;
 
 /// The label under which nothing is placed by a policy.
 const NO_POLICY: &str = "none";
@@ -17,10 +18,20 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
             page.note(&format!("Left out: {reason}."));
         }
     }
-    let Some(first) = measured.first() else {
+    let cells = || measured.iter().flat_map(|load| each(load, "cells"));
+    let reasons = cells().filter_map(|cell| text(cell, "error"));
+    for reason in reasons.collect::<BTreeSet<&str>>() {
+        page.note(&format!("Not measured: {reason}."));
+    }
+    let first = measured.first().filter(|_| !read::fields(document, "geometric_means").is_empty());
+    let Some(first) = first else {
         page.lead("No load was measured.");
         return;
     };
+    let erases = |cell: &Value| number(cell, "measured.erases");
+    if cells().filter_map(erases).all(|erased| erased == 0.0) {
+        page.note("No block was erased: the drives never filled, so no policy could do anything.");
+    }
     // The means are sorted by name in the document; people gave an order.
     let policies: Vec<&str> =
         each(first, "cells").iter().filter_map(|cell| text(cell, "policy")).collect();
@@ -64,9 +75,11 @@ fn headline(document: &Value, policies: &[&str], loads: usize) -> Option<String>
     let built = policies.iter().filter(|policy| !policy.starts_with("oracle"));
     let known = built.filter_map(|policy| Some((*policy, mean(document, policy)?)));
     let (name, least) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_synthetic = each(document, "loads").iter().any(|one| read::at(one, "synthetic") == true);
+    let synthetic = if is_synthetic { ", synthetic ones among them" } else { "" };
     let over = match loads {
         1 => "on one load".to_owned(),
-        loads => format!("geometric mean of {loads} loads"),
+        loads => format!("geometric mean of {loads} loads{synthetic}"),
     };
     if name == NO_POLICY {
         return Some(format!(
@@ -81,13 +94,15 @@ fn headline(document: &Value, policies: &[&str], loads: usize) -> Option<String>
     });
     let beside = mean(document, NO_POLICY).map_or_else(String::new, |none| {
         let verdict = match own.and_then(|own| text(own, "verdict")) {
-            Some("less") => "that it writes less is decided (95 %)",
-            _ => "that it writes less is undecided",
+            Some("less") => ", and that it writes less is decided (95 %)",
+            Some(_) => ", and that it writes less is undecided",
+            // They were not compared with each other.
+            None => "",
         };
-        format!("; without a policy {none:.2}, and {verdict}")
+        format!("; without a policy {none:.2}{verdict}")
     });
     Some(format!(
-        "{name} has the least mean: {least:.2} pages for each page of the host ({over}){beside}."
+        "Of what can be built, {name} has the least mean: {least:.2} pages for each page of the host ({over}){beside}."
     ))
 }
 
@@ -137,10 +152,17 @@ mod tests {
         let all = ["none", "haml", "oracle"];
         let told = |verdict, none| headline(&study(verdict, none), &all, 2).expect("means");
         let decided = told("less", 2.0);
-        assert!(decided.starts_with("haml has the least mean: 1.50 pages"), "{decided}");
+        assert!(
+            decided.starts_with("Of what can be built, haml has the least mean: 1.50 pages"),
+            "{decided}"
+        );
         assert!(decided.contains("2.00, and that it writes less is decided"), "{decided}");
         assert!(told("undecided", 2.0).ends_with("that it writes less is undecided."));
         assert!(told("undecided", 1.2).starts_with("No policy has a lesser mean than none"));
+        let mut others = study("less", 2.0);
+        others["paired"] = json!([]);
+        let told = headline(&others, &all, 2).expect("means");
+        assert!(told.ends_with("without a policy 2.00."), "{told}");
         let alone = headline(&study("less", 2.0), &["haml"], 1).expect("a mean");
         assert!(alone.contains("(on one load)"), "{alone}");
     }

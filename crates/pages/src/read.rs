@@ -1,7 +1,7 @@
 //! Reading fields of documents, and numbers in words.
 
 use serde_json::Value;
-use ssdtune_model::Nanos;
+use ssdtune_model::{Bytes, Nanos};
 pub(crate) use ssdtune_report::percent;
 
 /// The field at a path of names with dots between them; null where there is none. A name that is a
@@ -45,6 +45,22 @@ pub(crate) fn said(value: Option<f64>, words: impl Fn(f64) -> String) -> String 
     value.map_or_else(|| NOTHING.to_owned(), words)
 }
 
+/// How a number is told.
+pub(crate) type Words = fn(f64) -> String;
+
+/// A figure, and in brackets from where to where it lies if both ends are known.
+pub(crate) fn with_ends(
+    [value, low, high]: [Option<f64>; 3],
+    words: impl Fn(f64) -> String,
+) -> String {
+    match (value, low, high) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{} ({} to {})", words(value), words(low), words(high))
+        }
+        _ => said(value, words),
+    }
+}
+
 /// The interval at a path, as `1.20 to 1.80`; `None` unless both of its ends are known.
 pub(crate) fn interval(value: &Value, path: &str) -> Option<String> {
     let [low, high] = ["low", "high"].map(|end| number(at(value, path), end));
@@ -54,6 +70,11 @@ pub(crate) fn interval(value: &Value, path: &str) -> Option<String> {
 /// A time in nanoseconds.
 pub(crate) fn time(nanos: f64) -> String {
     Nanos(nanos.max(0.0).round() as u64).to_string()
+}
+
+/// A number of bytes.
+pub(crate) fn size(bytes: f64) -> String {
+    Bytes(bytes as u64).to_string()
 }
 
 /// A number of things a second.
@@ -171,6 +192,11 @@ mod tests {
             ("1 trace".into(), "0 traces".into())
         );
         assert_eq!(said(None, percent), "-");
+        let ends = |low| with_ends([Some(2.0), low, Some(3.0)], plain);
+        assert_eq!(
+            (ends(Some(1.0)), ends(None)),
+            ("2.000 (1.000 to 3.000)".into(), "2.000".into())
+        );
         let ends = json!({"a": {"low": 1.2, "high": 1.8}, "b": {"low": 1.0, "high": null}});
         assert_eq!(interval(&ends, "a").as_deref(), Some("1.20 to 1.80"));
         assert_eq!((interval(&ends, "b"), interval(&ends, "c")), (None, None));

@@ -28,10 +28,15 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
             said(number(report, "run.measured"), read::count),
         ));
     }
-    page.paragraph(
-        "A figure of the whole trace, and in brackets where it lies with 95 %. The windows are \
-         drawn from the whole trace; each begins with requests that are not counted.",
-    );
+    let has_none = |cell: &&&Value| !at(cell, "report.no_interval").is_null();
+    let brackets = match cells.iter().filter(has_none).count() == cells.len() {
+        true => "",
+        false => ", and in brackets where it lies with 95 %",
+    };
+    page.paragraph(&format!(
+        "A figure of the whole trace{brackets}. The windows are drawn from the whole trace; each \
+         begins with requests that are not counted."
+    ));
     for cell in &cells {
         if let Some(reason) = text(cell, "report.no_interval") {
             page.note(&format!("{}: no intervals, {}.", name(cell), why(reason)));
@@ -86,25 +91,27 @@ fn percentile<'a>(own: &'a Value, figure: &str) -> &'a Value {
 
 /// A figure, and its interval if there is one.
 fn estimated(value: &Value, words: impl Fn(f64) -> String) -> String {
-    let ends = ["interval.low", "interval.high"].map(|end| number(value, end));
-    match (number(value, "value"), ends) {
-        (Some(figure), [Some(low), Some(high)]) => {
-            format!("{} ({} to {})", words(figure), words(low), words(high))
-        }
-        (figure, _) => said(figure, words),
-    }
+    let paths = ["value", "interval.low", "interval.high"];
+    read::with_ends(paths.map(|path| number(value, path)), words)
 }
 
 /// Why there are no intervals, in words.
 fn why(reason: &str) -> &str {
     match reason {
-        "few-windows" => "because so few windows do not tell their own spread: sample more",
+        "few-windows" => {
+            "because so few windows do not tell their own spread: take more of them (`trace sample \
+             --windows`)"
+        }
         "backlog" => {
             "because requests wait longer than a window knows of: the drive cannot keep up with \
              the trace"
         }
         "few-seconds" => "because a closed loop that ends soon depends on what the cache keeps",
-        "collection" => "because the drive collects in the windows",
+        "collection" => {
+            "because the drive collects in the windows, where means have been seen 1 to 9 % off, \
+             write amplification 21 and percentiles 29 %: run the whole trace, with several seeds \
+             of --start steady"
+        }
         other => other,
     }
 }

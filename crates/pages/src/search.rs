@@ -56,18 +56,27 @@ fn changes_nothing(document: &Value) -> bool {
     read::at(document, "parameters").as_array().is_some_and(Vec::is_empty)
 }
 
+/// Why the search ended.
+fn ended(document: &Value) -> &str {
+    match text(document, "ended") {
+        Some("budget") => "the budget is spent",
+        Some("converged") => "the best trials did not change any more",
+        Some("exhausted") => "nothing was left to propose",
+        Some(other) => other,
+        None => "the search has ended",
+    }
+}
+
 /// What there is to say where the baseline is the answer.
 fn nothing_better(document: &Value, target: &str, base: &str) -> String {
     let others = each(document, "front.points").len().saturating_sub(1);
     let picked = text(document, "front.picked").unwrap_or("the best");
     match others {
-        0 => format!(
-            "Nothing better than {base} was found for {target}: {}.",
-            text(document, "ended").unwrap_or("the search has ended")
-        ),
+        0 => format!("Nothing better than {base} was found for {target}: {}.", ended(document)),
         _ => format!(
-            "For {target}, {base} itself is {picked}, so nothing changes. The front below has \
-             {others} other drives; each is worse than it in one aim."
+            "For {target}, {base} itself is recommended ({picked}), so nothing changes. The front \
+             below has {}, each worse than it in at least one aim.",
+            read::things(others as f64, "other drive")
         ),
     }
 }
@@ -91,11 +100,15 @@ fn headline(document: &Value) -> String {
             None => format!("{value} (one measurement, no interval)"),
         }
     };
-    let verdict = match number(row, "interval.latency.low") {
-        Some(low) if low > 1.0 => "Better",
-        Some(_) if number(row, "interval.latency.high").is_some_and(|high| high < 1.0) => "Worse",
-        Some(_) => "Undecided",
-        None => "Measured",
+    let end = |figure: &str, end: &str| number(row, &format!("interval.{figure}.{end}"));
+    let is_worse = |figure: &str| end(figure, "high").is_some_and(|high| high < 1.0);
+    let verdict = match (is_worse("latency"), is_worse("throughput"), end("latency", "low")) {
+        (true, true, _) => "Worse",
+        (true, false, _) => "Worse in latency",
+        (false, true, _) => "Worse in throughput",
+        (.., Some(low)) if low > 1.0 => "Better",
+        (.., Some(_)) => "Undecided",
+        (.., None) => "Measured",
     };
     let both = |path: [&str; 2], unit: &str| match path.map(|of| number(document, of)) {
         [Some(was), Some(now)] => format!("{now:.2}{unit} instead of {was:.2}{unit}"),
@@ -132,39 +145,38 @@ pub(crate) fn bars(speedups: &Value) -> Svg {
 }
 
 pub(crate) fn table(speedups: &Value) -> Table {
-    let mut table = Table::new([
-        "workload",
-        "latency",
-        "95 %",
-        "throughput",
-        "95 %",
-        "latency now",
-        "was",
-        "throughput now",
-        "was",
-        "W now",
-        "was",
-    ]);
+    let ends = |row: &Value, figure: &str| read::interval(row, &format!("interval.{figure}"));
+    // One measurement has no intervals: their columns would be empty.
+    let is_known = |row: &Value| ["latency", "throughput"].iter().any(|of| ends(row, of).is_some());
+    let has_intervals = rows(speedups).any(is_known);
+    let with_interval =
+        |name: &'static str| std::iter::once(name).chain(has_intervals.then_some("95 %"));
+    let heads = std::iter::once("workload")
+        .chain(with_interval("latency"))
+        .chain(with_interval("throughput"))
+        .chain(["latency now", "was", "throughput now", "was", "W now", "was"]);
+    let mut table = Table::new(heads);
     for (place, row) in rows(speedups).enumerate() {
-        let interval = |figure: &str| {
-            let ends = read::interval(row, &format!("interval.{figure}"));
-            ends.unwrap_or_else(|| NOTHING.to_owned())
-        };
         let of = |path: &str, words: fn(f64) -> String| said(number(row, path), words);
+        let speedup = |figure: &str| {
+            let told = of(&format!("speedup.{figure}"), factor);
+            let interval =
+                has_intervals.then(|| ends(row, figure).unwrap_or_else(|| NOTHING.to_owned()));
+            std::iter::once(told).chain(interval)
+        };
         let name = text(row, "workload").unwrap_or("?");
-        table.add_row([
-            format!("{name}{}", if place == 0 { " (target)" } else { "" }),
-            of("speedup.latency", factor),
-            interval("latency"),
-            of("speedup.throughput", factor),
-            interval("throughput"),
-            of("own.figures.latency_ns", time),
-            of("baseline.figures.latency_ns", time),
-            of("own.figures.throughput_bps", read::bandwidth),
-            of("baseline.figures.throughput_bps", read::bandwidth),
-            of("own.average_watts", |watts| format!("{watts:.2}")),
-            of("baseline.average_watts", |watts| format!("{watts:.2}")),
-        ]);
+        let cells = std::iter::once(format!("{name}{}", if place == 0 { " (target)" } else { "" }))
+            .chain(speedup("latency"))
+            .chain(speedup("throughput"))
+            .chain([
+                of("own.figures.latency_ns", time),
+                of("baseline.figures.latency_ns", time),
+                of("own.figures.throughput_bps", read::bandwidth),
+                of("baseline.figures.throughput_bps", read::bandwidth),
+                of("own.average_watts", |watts| format!("{watts:.2}")),
+                of("baseline.average_watts", |watts| format!("{watts:.2}")),
+            ]);
+        table.add_row(cells);
     }
     table.align_right(1..);
     table
@@ -286,7 +298,7 @@ fn effort(document: &Value) -> String {
         text(document, "question.settings.algorithm").unwrap_or("?"),
         of("effort.proposals"),
         said(number(document, "effort.spent"), |spent| format!("{spent:.1}")),
-        text(document, "ended").unwrap_or("?"),
+        ended(document),
         of("question.requests"),
         text(document, "question.initial_state").unwrap_or("?"),
         cell(read::at(document, "question.settings.seed"))
@@ -351,20 +363,40 @@ mod tests {
             assert!(told.contains("90.00 instead of 100.00"), "{told}");
             assert!(told.contains("1.00 W instead of 2.00 W"), "{told}");
         }
+        let mut slower = search(1.2, 1.8);
+        slower["held_out"]["target"]["interval"]["throughput"] = json!({"low": 0.1, "high": 0.5});
+        assert!(headline(&slower).starts_with("Worse in throughput: "));
         assert!(headline(&json!({})).starts_with("Measured"), "nothing is known");
+    }
+
+    #[test]
+    fn columns_of_intervals_are_there_where_one_is_known() {
+        let html = |speedups: &Value| {
+            let mut page = Page::new("a");
+            page.table(&table(speedups));
+            page.to_html()
+        };
+        let mut speedups = json!({"target": {"speedup": {"latency": 1.5, "throughput": 1.1}}});
+        assert!(!html(&speedups).contains("95 %"));
+        speedups["target"]["interval"] = json!({"throughput": {"low": 1.0, "high": 1.2}});
+        let both = html(&speedups);
+        assert!(both.contains("1.00 to 1.20"), "{both}");
+        assert_eq!(both.matches("95 %").count(), 2, "{both}");
     }
 
     #[test]
     fn a_baseline_that_stays_is_no_result_to_be_undecided() {
         let mut document = search(1.0, 1.0);
         document["parameters"] = json!([]);
-        document["ended"] = json!("the budget is spent");
+        document["ended"] = json!("budget");
         let told = headline(&document);
         assert_eq!(told, "Nothing better than b was found for t: the budget is spent.");
         document["front"] = json!({"points": [{}, {}, {}], "picked": "the knee of the front"});
         let told = headline(&document);
-        assert!(told.starts_with("For t, b itself is the knee of the front"), "{told}");
-        assert!(told.contains("2 other drives"), "{told}");
+        let whose = "For t, b itself is recommended (the knee of the front)";
+        assert!(told.starts_with(whose) && told.contains("2 other drives"), "{told}");
+        document["front"]["points"] = json!([{}, {}]);
+        assert!(headline(&document).contains("has 1 other drive, each"));
         let mut page = Page::new("a");
         body(&mut page, &document);
         assert!(page.to_html().contains("Nothing: the baseline is the answer"));

@@ -28,7 +28,7 @@ const CAUSES: [(&str, &str); 5] = [
 const DRAWN_MAX: usize = 8;
 /// Cells in a row of a heat map, at most.
 const COLUMNS: usize = 16;
-/// Latencies up to this many times as long are told as equal: percentiles are no more exact.
+/// Mean latencies up to this many times as long are told as equal: 0.1 % is not worth a rank.
 const EQUAL: f64 = 1.001;
 /// Points of a line over time, at most; of more intervals, neighbours are told as one.
 const POINTS_MAX: usize = 1_000;
@@ -72,8 +72,10 @@ pub(crate) fn body(page: &mut Page, documents: &[Shown]) {
         page.paragraph(&format!("Charts show the first {DRAWN_MAX}; in tables alone: {more}."));
     }
     page.heading("Latency").chart(&percentiles(drawn).to_svg()).table(&percentile_table(&done));
-    page.heading("Pages programmed for each page of the host, by cause");
-    page.chart(&causes(drawn).to_svg());
+    if drawn.iter().any(|cell| writes(cell)) {
+        page.heading("Pages programmed for each page of the host, by cause");
+        page.chart(&causes(drawn).to_svg());
+    }
     for cell in drawn.iter().filter(|cell| cell.series.is_some()) {
         time_series(page, cell);
     }
@@ -112,6 +114,18 @@ fn latency(cell: &Cell<'_>, figure: &str) -> Option<f64> {
     number(cell.report, &format!("total.all.device_latency_ns.{figure}"))
 }
 
+/// Whether the host has written a page of flash.
+fn writes(cell: &Cell<'_>) -> bool {
+    let of = |cause| number(cell.report, &format!("write_amplification.{cause}")).unwrap_or(0.0);
+    of("host") + of("merge") > 0.0
+}
+
+/// Write amplification, where the host has written.
+fn amplification(cell: &Cell<'_>, words: impl Fn(f64) -> String) -> String {
+    let total = number(cell.report, "write_amplification.total");
+    said(total.filter(|_| writes(cell)), words)
+}
+
 fn headline(done: &[&Cell<'_>], all: usize) -> String {
     let power = |cell: &Cell<'_>| {
         said(number(cell.report, "energy.average_power_w"), |watts| format!("{watts:.2} W"))
@@ -127,7 +141,7 @@ fn headline(done: &[&Cell<'_>], all: usize) -> String {
             said(latency(cell, "p99"), time),
             said(number(cell.report, "total.all.iops"), read::rate),
             said(number(cell.report, "total.all.bandwidth_bytes_per_s"), read::bandwidth),
-            said(number(cell.report, "write_amplification.total"), |of| format!("{of:.2}")),
+            amplification(cell, |own| format!("{own:.2}")),
             power(cell),
             said(number(cell.report, "energy.seconds"), |seconds| format!("{seconds:.3} s"))
         ),
@@ -186,7 +200,7 @@ fn overview(cells: &[Cell<'_>]) -> Table {
             said(latency(cell, "p999"), time),
             of("total.all.iops", read::rate),
             of("total.all.bandwidth_bytes_per_s", read::bandwidth),
-            of("write_amplification.total", read::plain),
+            amplification(cell, |own| format!("{own:.3}")),
             of("energy.average_power_w", |watts| format!("{watts:.2} W")),
         ]);
     }

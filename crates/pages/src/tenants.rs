@@ -26,9 +26,9 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     if let (Some(best), Some(keeper)) = (best, keeper) {
         let over = |line: &Value| said(number(line, "over_shared"), factor);
         page.lead(&format!(
-            "The best division is {} ({} of the time that sharing all channels takes); the \
-             network's choices take {}. One run each, so the differences have no interval.",
-            text(best, "strategy").unwrap_or("?"),
+            "The least time has {} ({} of what sharing all channels takes); the network's choices \
+             take {}. One run each, so the differences have no interval.",
+            text(best, "plan").unwrap_or("?"),
             over(best),
             over(keeper)
         ));
@@ -70,27 +70,62 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
 
 /// What a network chooses, by the writers' share of the requests and by how many there are.
 pub(crate) fn map(page: &mut Page, cells: &[Value]) {
-    let of = |cell: &Value, field: &str| number(cell, field).unwrap_or(0.0);
-    let mut levels: Vec<f64> = cells.iter().map(|cell| of(cell, "level")).collect();
-    levels.sort_by(f64::total_cmp);
-    levels.dedup();
-    let is_shared = |cell: &&Value| text(cell, "strategy") == Some("Shared");
-    let shared = cells.iter().filter(is_shared).count();
+    let place = |cell: &Value| Some((number(cell, "write_share")?, number(cell, "level")?));
+    let known: Vec<((f64, f64), &str)> =
+        cells.iter().filter_map(|cell| Some((place(cell)?, text(cell, "strategy")?))).collect();
+    let distinct = |values: &mut dyn Iterator<Item = f64>| {
+        let mut all: Vec<f64> = values.collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        all
+    };
+    let levels = distinct(&mut known.iter().map(|((_, level), _)| *level));
+    let shares = distinct(&mut known.iter().map(|((share, _), _)| *share));
+    let shared = known.iter().filter(|(_, strategy)| *strategy == "Shared").count();
     page.lead(&format!(
-        "All channels are shared in {shared} of {} cells; each row is a share of the requests that \
-         the writers have, each column a level of intensity.",
-        cells.len()
+        "All channels are shared in {shared} of {} cells. A row is the writers' share of the \
+         requests, a column a level of intensity from 1 to 20, the most that the drive can serve; \
+         5:3 gives five channels to the writers and three to the readers.",
+        known.len()
     ));
     let heads = levels.iter().map(|level| format!("{level:.0}"));
     let mut table = Table::new(["writers' share".to_owned()].into_iter().chain(heads));
-    for row in cells.chunk_by(|a, b| of(a, "write_share").total_cmp(&of(b, "write_share")).is_eq())
-    {
-        let share = read::percent(of(&row[0], "write_share"));
+    for share in shares.iter().rev() {
         let strategy = |level: &f64| {
-            let own = row.iter().find(|cell| of(cell, "level").total_cmp(level).is_eq());
-            own.and_then(|own| text(own, "strategy")).unwrap_or(read::NOTHING).to_owned()
+            let own = known.iter().find(|(place, _)| *place == (*share, *level));
+            own.map_or(read::NOTHING, |(_, strategy)| strategy).to_owned()
         };
-        table.add_row([share].into_iter().chain(levels.iter().map(strategy)));
+        let head = read::percent(*share);
+        table.add_row([head].into_iter().chain(levels.iter().map(strategy)));
     }
     page.table(&table);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_map_has_a_row_for_each_share_and_a_column_for_each_level() {
+        let cell = |level: u32, share: f64, strategy: &str| {
+            json!({
+                "level": level,
+                "write_share": share,
+                "strategy": strategy,
+            })
+        };
+        let cells = [
+            cell(2, 0.1, "2:6"),
+            cell(1, 0.9, "Shared"),
+            cell(1, 0.1, "Shared"),
+            json!({"level": 7, "strategy": "5:3"}),
+        ];
+        let mut page = Page::new("a");
+        map(&mut page, &cells);
+        let html = page.to_html();
+        assert!(html.contains("shared in 2 of 3 cells"), "{html}");
+        assert_eq!(html.matches("<tr").count(), 3, "a head and two rows: {html}");
+        assert!(html.find("90.0 %") < html.find("10.0 %") && !html.contains("5:3"), "{html}");
+    }
 }

@@ -1,20 +1,14 @@
 //! What traces are like: counts, sizes, gaps, order and reuse.
 
 use crate::fields;
-use crate::read::{self, bandwidth, cell, count, each, number, percent, said, text, time};
+use crate::read::{self, Words, bandwidth, count, each, number, percent, said, size, text, time};
 use serde_json::Value;
-use ssdtune_model::Bytes;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
 
-/// A number in words.
-type Words = fn(f64) -> String;
-
-/// A size in words.
-const SIZE: Words = |bytes| Bytes(bytes as u64).to_string();
 /// What is told by how it is spread, as fields of the document.
 const SPREADS: [(&str, &str, Words); 3] = [
-    ("read_size_bytes", "size of reads", SIZE),
-    ("write_size_bytes", "size of writes", SIZE),
+    ("read_size_bytes", "size of reads", size),
+    ("write_size_bytes", "size of writes", size),
     ("gap_ns", "gaps between requests", time),
 ];
 /// The figures of a spread.
@@ -34,7 +28,7 @@ const PARTS: [(&str, &str); 6] = [
     ("read_sequence", "Order of reads"),
     ("write_sequence", "Order of writes"),
     ("arrivals", "Arrivals"),
-    ("reuse", "How soon pages come again"),
+    ("reuse", "References"),
     ("skew", "How unevenly pages are asked for"),
 ];
 
@@ -60,7 +54,7 @@ fn headline(trace: &Value) -> String {
         of("read_share", percent),
         of("arrivals.requests_per_s", read::rate),
         of("arrivals.bytes_per_s", bandwidth),
-        of("footprint.bytes", SIZE)
+        of("footprint.bytes", size)
     )
 }
 
@@ -75,48 +69,55 @@ fn single(page: &mut Page, trace: &Value) {
     table.align_right(1..);
     page.table(&table);
     for (field, what, words) in SPREADS {
-        let steps = each(trace, &format!("{field}.histogram"));
-        if steps.is_empty() {
-            continue;
-        }
-        let all: f64 = steps.iter().filter_map(|step| number(step, "count")).sum();
-        let title = format!("Share of requests by {what}");
-        let mut chart = BarChart::new(title, Axis::new("share").in_unit("%"), ["share"]);
-        for step in steps {
-            let from = said(number(step, "from"), words);
-            let share = number(step, "count").map(|own| 100.0 * own / all);
-            let says = said(share, |share| format!("{share:.1} %"));
-            chart.add(format!("from {from}"), [Bar::new(share).labelled(says)]);
-        }
-        page.chart(&chart.to_svg());
+        histogram(page, each(trace, &format!("{field}.histogram")), what, words);
     }
+    again(page, each(trace, "reuse.histogram"));
     let mut table = Table::new(["", ""]);
-    for (field, value) in read::fields(trace, "") {
-        if !value.is_object() && !value.is_array() {
-            table.add_row(row(field, value));
-        }
-    }
-    for (part, what) in PARTS {
+    let mut add = |part: &str, what: &str| {
         for (field, value) in read::fields(trace, part) {
             if !value.is_object() && !value.is_array() {
-                let [name, value] = row(field, value);
-                table.add_row([format!("{what}: {name}"), value]);
+                let name = fields::name(field, std::iter::once(value));
+                table.add_row([format!("{what}{name}"), fields::value(field, value)]);
             }
         }
-    }
+    };
+    add("", "");
+    PARTS.iter().for_each(|(part, what)| add(part, &format!("{what}: ")));
     table.align_right(1..);
     page.heading("In numbers").table(&table);
 }
 
-/// A field and its value.
-fn row(field: &str, value: &Value) -> [String; 2] {
-    let name = fields::name(field, std::iter::once(value));
-    let told = match value.as_u64() {
-        // Counts without a unit.
-        Some(number) if fields::value(field, value) == cell(value) => count(number as f64),
-        _ => fields::value(field, value),
-    };
-    [name, told]
+/// A bar for each step of a histogram that counts anything.
+fn histogram(page: &mut Page, steps: &[Value], what: &str, words: Words) {
+    let all: f64 = steps.iter().filter_map(|step| number(step, "count")).sum();
+    if all <= 0.0 {
+        return;
+    }
+    let title = format!("Share of requests by {what}");
+    let mut chart = BarChart::new(title, Axis::new("share").in_unit("%"), ["share"]);
+    for step in steps {
+        let from = said(number(step, "from"), words);
+        let share = number(step, "count").map(|own| own / all);
+        let bar = Bar::new(share.map(|share| 100.0 * share)).labelled(said(share, percent));
+        chart.add(format!("from {from}"), [bar]);
+    }
+    page.chart(&chart.to_svg());
+}
+
+/// How many of the references find their page again within how many others: what a cache of that
+/// size would hit.
+fn again(page: &mut Page, steps: &[Value]) {
+    if steps.is_empty() {
+        return;
+    }
+    let mut table = Table::new(["pages referenced in between, at most", "references"]);
+    let mut sum = 0.0;
+    for step in steps {
+        sum += number(step, "share").unwrap_or(0.0);
+        table.add_row([said(number(step, "to_pages"), count), percent(sum)]);
+    }
+    table.align_right(0..);
+    page.heading("How soon pages come again").table(&table);
 }
 
 #[cfg(test)]
@@ -129,15 +130,28 @@ mod tests {
             "file": "a.csv", "requests": 12_345, "read_share": 0.5, "duration_ns": 2_000_000,
             "read_size_bytes": {
                 "mean": 8_192.0,
-                "histogram": [{"from": 4_096, "to": 8_191, "count": 3}, {"from": 8_192, "count": 1}],
+                "histogram": [{"from": 4_096, "count": 3}, {"from": 8_192, "count": 1}],
             },
+            "write_size_bytes": {"histogram": [{"from": 4_096, "count": 0}]},
+            "reuse": {"histogram": [
+                {"to_pages": 1, "share": 0.125}, {"to_pages": 2_047, "share": 0.25},
+            ]},
             "footprint": {"bytes": 1_048_576}, "arrivals": {"requests_per_s": 20_000.0},
         });
         for document in [json!([trace]), json!([trace, trace])] {
             let html = crate::page_of(&[crate::Shown::new("a", document)]).to_html();
-            for part in ["12,345 requests in 2.00 ms", "50.0 %", "1 MiB", "from 4 KiB", "75.0 %"] {
+            for part in [
+                "12,345 requests in 2.00 ms",
+                "50.0 %",
+                "1 MiB",
+                "from 4 KiB",
+                "75.0 %",
+                "2,047",
+                "37.5 %",
+            ] {
                 assert!(html.contains(part), "{part} is not in {html}");
             }
+            assert!(!html.contains("NaN") && !html.contains("by size of writes"), "{html}");
         }
     }
 }

@@ -32,6 +32,15 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         of("baseline_cost"),
     ));
     let evaluations = |path: &str| said(number(document, path), |spent| format!("{spent:.1}"));
+    let unseen = read::at(document, "held_out.target.speedup");
+    if unseen.is_object() {
+        page.paragraph(&format!(
+            "That is on the traces that the search saw. On those that it did not see, latency is \
+             {} as good and throughput {}.",
+            said(number(unseen, "latency"), factor),
+            said(number(unseen, "throughput"), factor)
+        ));
+    }
     page.paragraph(&format!(
         "{} proposals cost {} evaluations of the target; {} changes were taken back without \
          missing the goal, which took {} more.",

@@ -42,7 +42,12 @@ impl Victims {
         let policy = policy.ok_or_else(|| UnknownName {
             of: "victims",
             name: name.to_owned(),
-            legal: GcPolicy::ALL.iter().map(|one| one.name()).chain(["rga-N"]).collect(),
+            legal: GcPolicy::ALL
+                .iter()
+                .map(|one| one.name())
+                .chain(["rga-N"])
+                .map(str::to_owned)
+                .collect(),
         })?;
         Ok(Self { name: name.to_owned(), policy, choices })
     }
@@ -204,7 +209,7 @@ pub struct UnknownName {
     /// The name.
     pub name: String,
     /// All names that there are.
-    pub legal: Vec<&'static str>,
+    pub legal: Vec<String>,
 }
 
 impl Candidates {
@@ -251,7 +256,10 @@ impl Candidates {
             Some(name) => Err(UnknownName {
                 of: "beside",
                 name: name.clone(),
-                legal: Self::names().collect(),
+                // Only what is measured can be compared with.
+                legal: std::iter::once("none".to_owned())
+                    .chain(greedy.iter().map(|one| one.label.clone()).filter(|own| own != "none"))
+                    .collect(),
             }),
             None => Ok(all),
         }
@@ -268,7 +276,7 @@ impl Candidates {
             policy: policy.ok_or_else(|| UnknownName {
                 of: "policy",
                 name: name.to_owned(),
-                legal: Self::names().collect(),
+                legal: Self::names().map(str::to_owned).collect(),
             })?,
             victims: None,
             reference,
@@ -322,7 +330,8 @@ impl Candidates {
                 }
                 "readings" => add_readings(plain, all),
                 _ => {
-                    let (of, name, legal) = ("haml", way.clone(), WAYS.to_vec());
+                    let legal = WAYS.iter().copied().map(str::to_owned).collect();
+                    let (of, name) = ("haml", way.clone());
                     return Err(UnknownName { of, name, legal });
                 }
             }
@@ -423,5 +432,9 @@ mod tests {
         let wrong = Candidates { beside: vec!["haml K=5".into()], ..Candidates::default() };
         let error = wrong.list().unwrap_err().to_string();
         assert!(error.starts_with("beside haml K=5: must be one of none, "), "{error}");
+        let few = Candidates { policies: vec!["none".into()], ..Candidates::default() };
+        let wrong = Candidates { beside: vec!["haml".into()], ..few };
+        let error = wrong.list().unwrap_err().to_string();
+        assert_eq!(error, "beside haml: must be one of none", "it is not measured");
     }
 }

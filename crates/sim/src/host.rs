@@ -97,7 +97,7 @@ pub(crate) struct Host {
     /// One for each stream of requests.
     inboxes: Table<StreamId, Inbox>,
     /// Some stream is a closed loop.
-    has_closed_loops: bool,
+    pub(crate) has_closed_loops: bool,
     /// The caller wants to look at the drive at this time: nothing later may happen before.
     pub horizon: Nanos,
     /// The caller runs streams to their ends. Then every inbox that has a request also has the one

@@ -36,6 +36,8 @@ pub(crate) struct Context {
     plan: RefCell<OutputPlan>,
     /// The page that is to be written, until it is.
     report: RefCell<Option<OutFile>>,
+    /// What was warned of so far, for the page.
+    warned: RefCell<Vec<String>>,
 }
 
 /// How much to say on standard error.
@@ -75,6 +77,7 @@ impl Context {
             documented: Cell::new(false),
             plan: RefCell::default(),
             report: RefCell::new(global.report.clone()),
+            warned: RefCell::default(),
         };
         context.threads.set(context.allowed_threads(global.threads));
         context
@@ -181,6 +184,9 @@ impl Context {
     pub(crate) fn page(&self, path: &Path, mut page: Page) -> Outcome {
         let (program, command) = (&*program::simulator(), &*program::command_line());
         let (seed, plan) = (self.seed, self.plan.borrow());
+        if !self.warned.borrow().is_empty() {
+            page.heading("Warnings of the run").list(self.warned.borrow().iter());
+        }
         Origin { program, command, seed, inputs: plan.files_read() }.add_to(&mut page);
         outputs::write(path, page.to_html())
     }
@@ -191,13 +197,18 @@ impl Context {
         self.report.borrow().as_ref().map_or(Ok(()), |_| Err(wrong()))
     }
 
+    /// Writes the page of a result, if one is asked for.
+    pub(crate) fn show_page(&self, document: &impl Serialize) -> Outcome {
+        let is_asked = self.report.borrow().is_some();
+        let shown = is_asked.then(|| serde_json::to_value(document)).transpose()?;
+        let Some(shown) = shown.map(|document| Shown::new("", document)) else { return Ok(()) };
+        self.report(|| page_of(&[shown.with_series()]))
+    }
+
     /// Prints results: `document` as JSON if that is asked for, otherwise `text`; and writes their
     /// page.
     pub(crate) fn show(&self, document: &impl Serialize, text: impl Into<Text>) -> Outcome {
-        if self.report.borrow().is_some() {
-            let shown = Shown::new("", serde_json::to_value(document)?);
-            self.report(|| page_of(&[shown.with_series()]))?;
-        }
+        self.show_page(document)?;
         if self.json { self.document(document) } else { self.text(text) }
     }
 
@@ -253,6 +264,7 @@ impl Context {
 
     /// Warns on standard error, unless `--quiet` forbids it.
     pub(crate) fn warn(&self, text: impl Display) {
+        self.warned.borrow_mut().push(text.to_string());
         if self.level > Level::Quiet {
             let yellow = anstyle::AnsiColor::Yellow.on_default().bold();
             anstream::eprintln!("{yellow}warning:{yellow:#} {text}");

@@ -43,8 +43,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "CHAR", default_value = ",", requires = "columns")]
     delimiter: String,
     /// How many rows later than its place by time a request may stand.
-    #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
-    #[arg(value_parser = whole::<usize>(..))]
+    #[arg(long, value_name = "ROWS", default_value_t = 65_536, value_parser = whole::<usize>(..))]
     reorder_window: usize,
     /// The longest plausible silence. A time stamp after a longer one counts as damaged.
     #[arg(long, value_name = "TIME", default_value = "8784h")]

@@ -17,6 +17,27 @@ use ssdtune_model::{Bytes, Nanos, Sectors};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
+/// A way in which several traces become one, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinName {
+    /// `merge`: [`Join::Merge`].
+    Merge,
+    /// `concat`: [`Join::Concat`].
+    Concat,
+}
+
+impl std::str::FromStr for JoinName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "merge" => Ok(Self::Merge),
+            "concat" => Ok(Self::Concat),
+            _ => Err("write merge or concat".to_owned()),
+        }
+    }
+}
+
 /// How several traces become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
@@ -30,23 +51,17 @@ pub enum Join {
 }
 
 impl Join {
-    /// What the ways are called.
-    pub const NAMES: [&str; 2] = ["merge", "concat"];
-
-    /// The way of one of [these names](Self::NAMES), and the pause that it has.
+    /// The way of this name, with the pause that is asked for.
     ///
     /// # Errors
-    /// There is a pause, and the way is not `concat`.
-    pub fn named(
-        name: Option<&str>,
-        pause: Option<Nanos>,
-    ) -> Result<Option<Self>, ConversionError> {
-        match (name, pause) {
-            (Some("concat"), pause) => {
-                Ok(Some(Self::Concat { pause: pause.unwrap_or(Nanos::ZERO) }))
+    /// A pause is given that this way does not use.
+    pub fn asked(how: JoinName, pause: Option<Nanos>) -> Result<Self, ConversionError> {
+        match (how, pause) {
+            (JoinName::Concat, pause) => Ok(Self::Concat { pause: pause.unwrap_or(Nanos::ZERO) }),
+            (JoinName::Merge, None) => Ok(Self::Merge),
+            (JoinName::Merge, Some(_)) => {
+                Err(ConversionError::Needs { option: "--pause", needs: "--join concat" })
             }
-            (_, Some(_)) => Err(ConversionError::Needs("--pause", "--join concat")),
-            (name, None) => Ok(name.map(|_| Self::Merge)),
         }
     }
 
@@ -69,6 +84,27 @@ impl Join {
     }
 }
 
+/// A way in which addresses are fitted to a drive, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemapName {
+    /// `dense`: [`Remap::Dense`].
+    Dense,
+    /// `modulo`: [`Remap::Modulo`].
+    Modulo,
+}
+
+impl std::str::FromStr for RemapName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dense" => Ok(Self::Dense),
+            "modulo" => Ok(Self::Modulo),
+            _ => Err("write dense or modulo".to_owned()),
+        }
+    }
+}
+
 /// How addresses are fitted to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remap {
@@ -87,32 +123,29 @@ pub enum Remap {
 }
 
 impl Remap {
-    /// What the ways are called.
-    pub const NAMES: [&str; 2] = ["dense", "modulo"];
     /// The size of a chunk if none is said.
     const CHUNK: Bytes = Bytes(16 << 10);
 
-    /// The way of one of [these names](Self::NAMES), and the sizes that it has.
+    /// The way of this name, with the sizes that are asked for.
     ///
     /// # Errors
-    /// A size is given that the way does not have, or one is not that it needs.
-    pub fn named(
-        name: Option<&str>,
+    /// A size is given that this way does not use, or one that it needs is missing.
+    pub fn asked(
+        how: RemapName,
         chunk: Option<Bytes>,
         capacity: Option<Bytes>,
-    ) -> Result<Option<Self>, ConversionError> {
-        match (name, chunk, capacity) {
-            (Some("dense"), chunk, capacity) => {
+    ) -> Result<Self, ConversionError> {
+        let needs = |option, needs| Err(ConversionError::Needs { option, needs });
+        match (how, chunk, capacity) {
+            (RemapName::Dense, chunk, capacity) => {
                 let chunk = chunk.unwrap_or(Self::CHUNK).sectors_floor();
-                Ok(Some(Self::Dense { chunk, capacity }))
+                Ok(Self::Dense { chunk, capacity })
             }
-            (_, Some(_), _) => Err(ConversionError::Needs("--chunk", "--remap dense")),
-            (Some(_), None, Some(capacity)) => {
-                Ok(Some(Self::Modulo { capacity: capacity.sectors_floor() }))
+            (RemapName::Modulo, Some(_), _) => needs("--chunk", "--remap dense"),
+            (RemapName::Modulo, None, None) => needs("--remap modulo", "--capacity"),
+            (RemapName::Modulo, None, Some(capacity)) => {
+                Ok(Self::Modulo { capacity: capacity.sectors_floor() })
             }
-            (Some(_), None, None) => Err(ConversionError::Needs("--remap modulo", "--capacity")),
-            (None, None, Some(_)) => Err(ConversionError::Needs("--capacity", "--remap")),
-            (None, None, None) => Ok(None),
         }
     }
 }
@@ -148,9 +181,14 @@ pub enum ConversionError {
          after the other)"
     )]
     NotJoined,
-    /// The first option is given without the second, and does nothing without it.
-    #[error("{0} needs {1}")]
-    Needs(&'static str, &'static str),
+    /// An option is given that does nothing without another one.
+    #[error("{option} needs {needs}")]
+    Needs {
+        /// The option.
+        option: &'static str,
+        /// The other one, with its value if it must have a certain one.
+        needs: &'static str,
+    },
     /// The drive is smaller than the part of the address space that the trace touches.
     #[error(
         "the trace touches {needed}, the drive has {capacity}: take a larger drive, a part of the \
@@ -167,7 +205,10 @@ pub enum ConversionError {
 impl ConversionError {
     /// Whether the options are wrong, rather than a trace.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotJoined | Self::Needs(..) | Self::Trace(TraceError::Option { .. }))
+        matches!(
+            self,
+            Self::NotJoined | Self::Needs { .. } | Self::Trace(TraceError::Option { .. })
+        )
     }
 }
 

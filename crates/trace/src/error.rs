@@ -247,7 +247,7 @@ pub enum TraceError {
     /// No known format fits the file.
     #[error(
         "{}: no known trace format fits ({}); name one with --format ({known}) or describe the \
-         columns with --columns",
+         columns of a text (`ssdtune trace convert --columns`)",
         path.display(),
         .first_line.as_ref().map_or("-v shows the first line".to_owned(), |line| {
             format!("first line: `{line}`")

@@ -99,7 +99,9 @@ pub mod transform;
 pub mod workload;
 pub mod writer;
 
-pub use conversion::{Conversion, ConversionError, Converted, DenseSize, Join, PartsError, Remap};
+pub use conversion::{
+    Conversion, ConversionError, Converted, DenseSize, Join, JoinName, PartsError, Remap, RemapName,
+};
 pub use error::TraceError;
 pub use format::{Format, FormatInfo, TimeUnit};
 pub use held::{hold, hold_first, memory_has_ended, note_held, requests_held};

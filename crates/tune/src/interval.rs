@@ -125,6 +125,24 @@ impl SpeedupInterval {
         (!self.collects && wanted > 1.0).then_some(wanted)
     }
 
+    /// What to say of a drive that is known to be worse than the baseline, by these intervals of
+    /// requests that no search has seen.
+    pub(crate) fn worse(&self) -> Option<String> {
+        let figures = [(self.latency, "latency"), (self.throughput, "throughput")];
+        let worse = |(own, name): (Option<Interval>, &str)| {
+            let own = own.filter(|own| own.high < 1.0)?;
+            Some(format!("{name} {:.2}x to {:.2}x", own.low, own.high))
+        };
+        let worse: Vec<String> = figures.into_iter().filter_map(worse).collect();
+        (!worse.is_empty()).then(|| {
+            format!(
+                "on requests that the search has not seen the drive is worse than the baseline \
+                 (95 %: {}): search with more --requests, or a larger --budget",
+                worse.join(", ")
+            )
+        })
+    }
+
     /// What a reader must know of it, if 2 % are not reached.
     pub(crate) fn note(&self) -> Option<String> {
         let windows = self.windows;
@@ -268,6 +286,18 @@ mod tests {
         assert!((low + 0.5297).abs() < 1e-3 && (high - 2.0297).abs() < 1e-3, "{low} {high}");
         assert_eq!((mean_interval(&[1.0]), mean_interval(&[1.0; 11])), (None, None));
         assert_eq!(mean_interval(&[2.0, 2.0]), Some([2.0, 2.0]));
+    }
+
+    #[test]
+    fn what_is_wholly_below_the_baseline_is_called_worse() {
+        let told = |latency: f64| {
+            let speedups = [0.9, 1.0, 1.1]
+                .map(|times| Speedup { latency: latency * times, throughput: 2.0 * times });
+            SpeedupInterval::of_states(&speedups).worse()
+        };
+        let worse = told(0.2).expect("a fifth");
+        assert!(worse.contains("latency 0.") && !worse.contains("throughput"), "{worse}");
+        assert_eq!((told(0.95), told(2.0)), (None, None), "undecided, and better");
     }
 
     #[test]

@@ -416,6 +416,8 @@ fn queues_and_frontiers_name_each_other() {
         let placer = Placer::new(&config, 1_000);
         let mut streams: Vec<FrontierId> =
             (0..placer.host + placer.moved).map(|queue| placer.frontier(Queue(queue))).collect();
+        let ssdtune_model::config::Frontiers { host, moved: own } = config.placement.frontiers();
+        assert_eq!(placer.queues(), (host + own) as usize, "{policy} {moved}");
         for (queue, &frontier) in streams.iter().enumerate() {
             assert_eq!(usize::from(placer.queue(frontier).0), queue, "{policy} {moved}");
             assert!(frontier.index() < placer.frontiers(), "{policy} {moved}");

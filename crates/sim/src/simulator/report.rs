@@ -330,6 +330,21 @@ fn never_fired(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<Strin
     idle.map(|(what, _, _)| what.to_owned()).collect()
 }
 
+/// What to say of requests that wait in front of the drive for longer than it takes to serve them.
+fn backlog(report: &Report) -> Option<String> {
+    let all = &report.total.all;
+    let (served, whole) =
+        (all.device_latency_ns.as_ref()?.mean, all.total_latency_ns.as_ref()?.mean);
+    (whole > 2.0 * served).then(|| {
+        format!(
+            "the drive cannot keep up with the times of the requests: from its arrival one takes \
+             {} on average, most of it waiting for a place in the queues; the latencies told are \
+             those in the drive",
+            Nanos(whole.round() as u64)
+        )
+    })
+}
+
 /// What a reader of the report must know.
 fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -358,6 +373,16 @@ fn warnings(report: &Report, config: &DeviceConfig, core: &Core) -> Vec<String> 
             unwritten.share * 100.0,
             unwritten.pages,
             unwritten.page_reads,
+        ));
+    }
+    // A closed loop has no times to keep up with.
+    warnings.extend(backlog(report).filter(|_| !core.host.has_closed_loops));
+    let used = report.endurance.used_share_mean;
+    if used > 1.0 {
+        warnings.push(format!(
+            "the flash is worn out: {:.0} % of its rated cycles are used, and nothing here says \
+             how a drive behaves then",
+            100.0 * used
         ));
     }
     match report.outcome {

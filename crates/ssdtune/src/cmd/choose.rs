@@ -63,8 +63,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     preparation: PreparationArgs,
 
-    /// The fewest windows that the intervals of a long trace are taken over; there are less than
-    /// twice as many.
+    /// The fewest windows that the intervals of a long trace are taken over; there are twice as
+    /// many at most.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(5..=200))]
     windows: usize,
 

@@ -2,7 +2,7 @@
 
 use crate::autodb;
 use crate::context::{Context, Level};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
 use crate::progress;
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
     /// A parameter that changes performance (latency and throughput together) by less than this
     /// share is insensitive.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.005)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = real(0.0..=1.0))]
     flat: f64,
 
     /// Do not try insensitive parameters in pairs.
@@ -26,12 +26,11 @@ pub(crate) struct Args {
     no_pairs: bool,
 
     /// Configurations drawn for the regression.
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    #[arg(value_parser = whole::<u32>(3..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u32>(3..))]
     samples: u32,
 
     /// Parameters whose coefficient is below this are dropped.
-    #[arg(long, value_name = "C", default_value_t = 0.001)]
+    #[arg(long, value_name = "C", default_value_t = 0.001, value_parser = real(0.0..=1e6))]
     threshold: f64,
 }
 

@@ -37,13 +37,11 @@ pub(crate) struct Args {
     budget: f64,
 
     /// Proposals judged together. This number decides the result; the number of threads does not.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = whole::<u32>(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u32>(1..=64))]
     batch: u32,
 
     /// The best N configurations make the top set, from which roots are drawn.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = whole::<u32>(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1..=100))]
     top: u32,
 
     /// Largest number of parameters in which a proposal may differ from the nearest learned
@@ -52,13 +50,11 @@ pub(crate) struct Args {
     manhattan: u32,
 
     /// Largest number of steps of one descent (autoblox).
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..))]
     descent: u32,
 
     /// Largest number of iterations for one new configuration (autoblox).
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1..))]
     iterations: u32,
 
     /// Standard deviations added to a predicted grade before the best is taken (autoblox).
@@ -66,11 +62,11 @@ pub(crate) struct Args {
     exploration: f64,
 
     /// Largest relative change of the top set that counts as no change.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = real(0.0..=1.0))]
     convergence: f64,
 
     /// Evaluations without a change of the top set after which the search has converged.
-    #[arg(long, value_name = "EVALS", default_value_t = 15)]
+    #[arg(long, value_name = "EVALS", default_value_t = 15, value_parser = whole::<u32>(1..))]
     patience: u32,
 
     /// Requests of the prefix that candidates are raced on (bayes); 0: no races. Default: a tenth.

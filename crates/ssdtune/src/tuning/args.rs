@@ -54,17 +54,16 @@ pub(crate) struct TuneArgs {
     requests: Option<u32>,
 
     /// Seed of the traces that models generate. Default: --seed, which sets this and --search-seed.
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(..=i64::MAX as u64))]
     trace_seed: Option<u64>,
 
     /// Seed of all random choices of configurations. Default: --seed.
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = whole::<u64>(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(..=i64::MAX as u64))]
     search_seed: Option<u64>,
 
     /// What may change: `market` (flash parts, buses, links and memories that can be bought),
-    /// `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file.
+    /// `autoblox` (the paper's candidates), `what-if` (wide bounds), or a space file. Default:
+    /// `market`, of whatif `what-if`.
     #[arg(long, value_name = "NAME|FILE.toml")]
     space: Option<String>,
 
@@ -195,8 +194,7 @@ pub(crate) struct BudgetArgs {
     /// The most evaluations of the target that the proposals of one search may cost. A run on a
     /// prefix counts as its share of one; the baseline, and what is measured after the search, do
     /// not count.
-    #[arg(long, value_name = "EVALS", default_value_t = 60)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "EVALS", default_value_t = 60, value_parser = whole::<u32>(1..))]
     budget: u32,
 
     /// Requests of the prefix that candidates are raced on; 0: no races. Default: a tenth.
@@ -323,6 +321,9 @@ impl TuneArgs {
             return Ok(Some(Preparation { ages: ages.clone(), ..preparation }));
         }
         let PreparationArgs { start, age, erases } = &self.preparation;
+        if *start == Some(Start::Empty) {
+            context.warn("reads of what was never written cost no flash read: they flatter drives");
+        }
         let is_stated = start.is_some() || !age.is_empty() || erases.is_some();
         is_stated.then(|| self.preparation.preparation(0)).transpose()
     }

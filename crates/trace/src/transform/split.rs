@@ -24,7 +24,7 @@ impl SplitPlan {
         if shares.len() < 2 || shares.contains(&0) {
             return Err(TraceError::Option {
                 option: "--split",
-                value: format!("{shares:?}"),
+                value: shares.iter().map(u32::to_string).collect::<Vec<_>>().join("/"),
                 problem: "not a list of shares".into(),
                 legal: "two or more whole numbers above 0, such as 70/20/10".into(),
             });

@@ -17,7 +17,7 @@ use crate::limits::{Feasible, controller_pins, endurance_bytes};
 use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{PART, Point, changes};
 use crate::task::Task;
-use crate::workload::Workload;
+use crate::workload::{Trace, Workload};
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, document};
 
 /// Options of a recommendation.
@@ -134,6 +134,10 @@ fn chosen(
 /// What the baseline and a drive endure, by what they do to the target.
 fn endurance(task: &Task, training: &SpeedupTable, config: &CheckedConfig) -> [Option<f64>; 2] {
     let rows = [(&training.target.baseline, &task.base), (&training.target.own, config)];
+    let writes = |trace: &Trace| trace.characteristics().pattern.write_share > 0.0;
+    if !task.target.traces.iter().any(writes) {
+        return [None; 2];
+    }
     rows.map(|(row, drive)| row.write_amplification.map(|own| endurance_bytes(drive, own)))
 }
 
@@ -298,7 +302,7 @@ impl EvidenceCollector<'_> {
         let back = if idle.is_empty() { None } else { self.taken_back(&drive, &idle)? };
         if let Some(simpler) = back.filter(|back| back.grade >= drive.grade - GRADE_SLACK) {
             self.notes.push(format!(
-                "{} changes of the best trial brought nothing and were taken back",
+                "changes of the best trial that brought nothing and were taken back: {}",
                 idle.len()
             ));
             drive = simpler;
@@ -465,6 +469,7 @@ impl EvidenceCollector<'_> {
             (&target.speedup, target.interval.as_ref()),
             (&unseen.speedup, unseen.interval.as_ref()),
         ));
+        self.notes.extend(unseen.interval.as_ref().and_then(SpeedupInterval::worse));
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
                 "no garbage was collected: the run says nothing about collection and \

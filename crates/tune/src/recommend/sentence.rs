@@ -16,10 +16,10 @@ pub fn first_sentence(result: &Recommendation) -> String {
         return match result.front.as_ref().filter(|front| front.points.len() > 1) {
             None => format!("Nothing better than {base} was found for {target}."),
             Some(front) => format!(
-                "For {target}, {base} itself is {}, so nothing changes; the front has {} other \
-                 drives, each worse than it in one aim.",
+                "For {target}, {base} itself is recommended ({}), so nothing changes; drives of \
+                 which none is better in everything: {}.",
                 front.picked,
-                front.points.len() - 1
+                front.points.len()
             ),
         };
     }
@@ -127,7 +127,7 @@ fn changes(result: &Recommendation) -> String {
 mod tests {
     use super::*;
     use crate::evaluate::CachedEvaluator;
-    use crate::recommend::{Options, Pick, recommend};
+    use crate::recommend::{Front, FrontPoint, Options, Pick, recommend};
     use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
     use crate::search::{Algorithm, PriorKnowledge};
 
@@ -139,6 +139,24 @@ mod tests {
         let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
         let options = Options { held_out: None, name: "tuned".to_owned(), pick: Pick::Knee };
         recommend(&TASK, &settings, &found, &cached, &options).unwrap()
+    }
+
+    /// A front of two drives.
+    fn front(picked: &str) -> Front {
+        let point = FrontPoint {
+            number: 0,
+            values: Vec::new(),
+            gains: Vec::new(),
+            target: Speedup { latency: 1.0, throughput: 1.0 },
+            toml: String::new(),
+        };
+        Front {
+            aims: Vec::new(),
+            points: vec![point.clone(), point],
+            hypervolume: 0.0,
+            progress: Vec::new(),
+            picked: picked.to_owned(),
+        }
     }
 
     #[test]
@@ -158,6 +176,12 @@ mod tests {
         assert!(first_sentence(&result).contains("its parts cost 112.50 (were 100.00)"));
         result.parameters.clear();
         assert!(first_sentence(&result).starts_with("Nothing better than "));
+        let picked = "the best for a price of 80: no drive of the front is, and this one comes \
+                      nearest";
+        result.front = Some(front(picked));
+        let told = first_sentence(&result);
+        assert!(told.contains(&format!("recommended ({picked}), so nothing changes")), "{told}");
+        assert!(told.ends_with("better in everything: 2."), "{told}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn text(result: &Recommendation) -> Text {
         text.line(format_args!("\n{}", front.sentence())).table(front.table());
     }
     match result.parameters.is_empty() {
-        true => text.line("\nNothing better than the baseline was found."),
+        true => text.line("\nWhat changes: nothing."),
         false => text
             .line("\nWhat changes, and what the target loses when it is taken back")
             .table(parameters(result)),

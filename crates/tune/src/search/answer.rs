@@ -29,6 +29,10 @@ pub struct GradeAnswer {
     /// calibrated. The caller sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside_tested_range: Option<Vec<String>>,
+    /// Limits that a search would keep and this drive breaks. Points that break one have a reason
+    /// instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken_limits: Vec<String>,
 }
 
 impl GradeAnswer {
@@ -37,8 +41,9 @@ impl GradeAnswer {
             Ok(graded) => (Some(graded), None),
             Err(reason) => (None, Some(reason)),
         };
-        let (repaired, outside_tested_range) = (BTreeMap::new(), None);
-        Self { drive, graded, reason, repaired, requests, outside_tested_range }
+        let (repaired, broken_limits) = (BTreeMap::new(), Vec::new());
+        let outside_tested_range = None;
+        Self { drive, graded, reason, repaired, requests, outside_tested_range, broken_limits }
     }
 
     /// Answers as text for terminals: a row for each drive, with its grade and its speedups on each
@@ -67,6 +72,11 @@ impl GradeAnswer {
             .collect();
         notes.dedup();
         notes.into_iter().for_each(|note| _ = text.line(note));
+        for Self { drive, broken_limits, .. } in answers {
+            for limit in broken_limits {
+                text.line(format_args!("{drive} breaks a limit of searches: {limit}"));
+            }
+        }
         text
     }
 }
@@ -83,7 +93,11 @@ impl Objective<'_> {
     ) -> Result<Vec<GradeAnswer>, TuneError> {
         let graded = names.iter().cloned().zip(self.grade(drives)?);
         let requests = self.requests_simulated();
-        Ok(graded.map(|(name, graded)| GradeAnswer::new(name, graded, requests)).collect())
+        let answer = |((name, graded), drive): ((String, _), &CheckedConfig)| {
+            let broken_limits = self.broken_limits(drive);
+            GradeAnswer { broken_limits, ..GradeAnswer::new(name, graded, requests) }
+        };
+        Ok(graded.zip(drives).map(answer).collect())
     }
 
     /// Grades the point of a line, a JSON object of axes and values, and calls it by the number of

@@ -24,7 +24,7 @@ use crate::space::{Axis, Label, Point};
 use crate::task::Task;
 use crate::workload::Workload;
 use serde::Serialize;
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::collections::BTreeMap;
 
 /// The grade of a drive and the figures it is made of.
@@ -118,6 +118,12 @@ impl<'a> Objective<'a> {
     /// A text that says which key or value is wrong, and what would be legal.
     pub fn point(&self, values: &BTreeMap<String, String>) -> Result<Point, String> {
         self.task.space.stated(&self.base_point, values)
+    }
+
+    /// Limits of a search that a drive breaks, in words.
+    pub(super) fn broken_limits(&self, drive: &DeviceConfig) -> Vec<String> {
+        let broken = self.task.limits.check(drive).err().unwrap_or_default();
+        broken.iter().map(ToString::to_string).collect()
     }
 
     /// The drive of a point.

@@ -370,7 +370,9 @@ fn sampled(
     source: RequestSource,
     options: &LoadOptions,
 ) -> Result<Option<Trace>, NamedError> {
-    let Some(Sampling { above, page_bytes }) = options.sampled else { return Ok(None) };
+    // A drive whose pages no window can restore serves the whole trace, however long it is.
+    let sampled = options.sampled.filter(|own| SampleOptions::has_page_bytes(own.page_bytes));
+    let Some(Sampling { above, page_bytes }) = sampled else { return Ok(None) };
     let source = RequestSource { fit: options.fit, ..source };
     let seed = options.seed.index;
     let how = SampleOptions {

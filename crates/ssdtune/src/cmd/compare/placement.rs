@@ -96,7 +96,7 @@ pub(crate) struct Args {
     #[arg(value_parser = real(0.01..=0.9))]
     spare: f64,
 
-    /// Bytes of a flash page.
+    /// Bytes of a flash page: a multiple of 512, up to 32768.
     #[arg(long, value_name = "BYTES", default_value_t = TABLE_III_PAGE_BYTES)]
     #[arg(value_parser = whole::<u32>(512..=65_536))]
     page_bytes: u32,
@@ -130,8 +130,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..))]
     requests: Option<u64>,
 
-    /// Also time the first N requests of the second half with the simulator, on a drive of at least
-    /// four planes.
+    /// Also time the first N requests of the second half with the simulator. The drive then has at
+    /// least four planes, which changes all other figures too.
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=100_000_000))]
     response: Option<u64>,
 
@@ -211,10 +211,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
         ssdtune_output::write_into(directory, figures(&study))?;
     }
     context.show(&study, text(&study))?;
-    match study.measured().next() {
+    match study.geometric_means.is_empty() {
         _ if partial => Err(Failure::Interrupted),
-        None => Err(Failure::Work(anyhow!("no load was measured"))),
-        Some(_) => Ok(()),
+        true => Err(Failure::Work(anyhow!("nothing was measured"))),
+        false => Ok(()),
     }
 }
 

@@ -22,8 +22,7 @@ pub(crate) struct Args {
     inputs: Vec<u32>,
 
     /// Iterations of the clustering.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = whole::<u32>(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..=1_000))]
     iterations: u32,
 }
 

@@ -146,6 +146,7 @@ fn preparation(args: &Args, config: &CheckedConfig, context: &Context) -> Outcom
 
 /// The tenants' workloads, in the order of the command line.
 fn sources(args: &Args, limit: Option<u64>, context: &Context) -> Outcome<Vec<RequestSource>> {
+    args.strict.needs(!args.trace.is_empty())?;
     let traces = args.trace.iter().map(|path| {
         let file = RequestSource::new(Origin::File(path.clone()), args.strict.options(context));
         // Several readings, of one or all tenants, follow.

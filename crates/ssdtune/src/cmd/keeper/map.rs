@@ -17,8 +17,7 @@ pub(crate) struct Args {
 
     /// Number of tenants. Half of them write and half read; writers have equal shares, and so have
     /// readers.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    #[arg(value_parser = whole::<u8>(2..=8))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole::<u8>(2..=8))]
     tenants: u8,
 
     /// Also draw the map as an SVG file.

@@ -19,8 +19,7 @@ pub(crate) struct Args {
     settings: SettingsArgs,
 
     /// The intensity level, 1 to 20.
-    #[arg(long, value_name = "LEVEL", default_value_t = 16)]
-    #[arg(value_parser = whole::<u8>(1..=20))]
+    #[arg(long, value_name = "LEVEL", default_value_t = 16, value_parser = whole::<u8>(1..=20))]
     level: u8,
 }
 

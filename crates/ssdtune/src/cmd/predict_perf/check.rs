@@ -35,8 +35,7 @@ pub(crate) struct Args {
 
     /// Requests outstanding, for a model of a closed loop. Several numbers, as in 1,16, compare
     /// every window with each of them.
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    #[arg(value_parser = whole::<u32>(1..=4096))]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole::<u32>(1..=4096))]
     depth: Vec<u32>,
 
     /// Write the model again, with intervals for windows of other traces. They follow from the
@@ -45,8 +44,7 @@ pub(crate) struct Args {
     calibrate: Option<OutFile>,
 
     /// Compare at most N windows of each trace, at equal distances.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u32>(1..))]
     windows: u32,
 
     /// Take windows of the whole trace in memory that does not grow with it, each on a drive whose

@@ -23,8 +23,7 @@ pub(crate) struct Args {
     size: Bytes,
 
     /// Seconds in which each point is measured; the paper's were 60.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole::<u32>(1..))]
     seconds: u32,
 
     /// Seconds for which each point runs before it is measured.
@@ -40,8 +39,7 @@ pub(crate) struct Args {
     buffered: bool,
 
     /// Requests of a point that fio can only replay from a log.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = whole::<u32>(1..))]
     log_requests: u32,
 
     /// Folder for the job file (points.fio) and the logs.

@@ -40,8 +40,7 @@ pub(crate) struct Args {
     workloads: Option<PathBuf>,
 
     /// Folds of the cross-validation that chooses and that finds the intervals.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = whole::<u32>(2..=20))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(2..=20))]
     folds: u32,
 
     /// File for the model.

@@ -90,11 +90,10 @@ fn windows(args: &Args, path: &Path, model: &BlackBoxModel, context: &Context) -
     if predictions.is_empty() {
         return Err(Failure::input(anyhow!("{}: there is no window to predict", path.display())));
     }
-    context.show(&predictions, Prediction::table(&predictions))?;
     if !context.json() {
         let warnings = Prediction::examples(&predictions);
         warnings.iter().for_each(|warning| context.warn(format_args!("for example, {warning}")));
-        model.doubt().iter().for_each(|doubt| context.note(doubt));
+        model.doubt().iter().for_each(|doubt| context.warn(doubt));
     }
-    Ok(())
+    context.show(&predictions, Prediction::table(&predictions))
 }

@@ -16,6 +16,7 @@ use ssdtune_experiment::{
 use ssdtune_model::DeviceConfig;
 use ssdtune_model::given::Override;
 use ssdtune_mqsim::pair;
+use ssdtune_sim::Replay;
 use ssdtune_trace::{Devices, Format, ReadOptions, TraceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +32,9 @@ pub(super) struct PlannedRun {
 /// Every simulation of the command line: each set of flows on each drive of the sweep.
 pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
     args.strict.needs(!args.trace.is_empty())?;
+    if args.time_scale.is_some() && args.replay != Replay::Open {
+        return Err(Failure::usage(anyhow!("--time-scale needs --replay open")));
+    }
     let device = match (&args.device, args.mqsim.first()) {
         (Some(device), _) => device.clone(),
         (None, Some(ssd)) => ssd.display().to_string(),

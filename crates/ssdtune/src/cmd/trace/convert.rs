@@ -13,8 +13,8 @@ use ssdtune_report::Text;
 use ssdtune_trace::transform::{Cut, Filter};
 use ssdtune_trace::writer::{OutputFormat, TraceWriter, WrittenFile, part_path};
 use ssdtune_trace::{
-    Conversion, ConversionError, Join, Op, PartsError, ReadOptions, Remap, Source, TenantId,
-    TraceError, input_bytes, open_input,
+    Conversion, ConversionError, Join, JoinName, Op, PartsError, ReadOptions, Remap, RemapName,
+    Source, TenantId, TraceError, input_bytes, open_input,
 };
 use std::path::PathBuf;
 
@@ -36,10 +36,10 @@ pub(crate) struct Args {
     read: ReadArgs,
     /// How several traces become one: `merge` puts them side by side, each a tenant, `concat` one
     /// after the other, where devices of one name are one tenant.
-    #[arg(long, value_name = "HOW", value_parser = Join::NAMES)]
-    join: Option<String>,
+    #[arg(long, value_name = "HOW", value_parser = one_of::<JoinName>(&["merge", "concat"]))]
+    join: Option<JoinName>,
     /// Pause between traces that are joined with `concat`. Default: none.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", requires = "join")]
     pause: Option<Nanos>,
     #[command(flatten)]
     select: SelectArgs,
@@ -51,13 +51,13 @@ pub(crate) struct Args {
     scale_time: Option<f64>,
     /// Put the addresses onto a drive: `dense` numbers the chunks that are touched, without holes
     /// (the trace is read twice), `modulo` folds them at --capacity.
-    #[arg(long, value_name = "HOW", value_parser = Remap::NAMES)]
-    remap: Option<String>,
+    #[arg(long, value_name = "HOW", value_parser = one_of::<RemapName>(&["dense", "modulo"]))]
+    remap: Option<RemapName>,
     /// Unit in which `dense` closes holes. Default: 16 KiB.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", requires = "remap")]
     chunk: Option<Bytes>,
     /// Size of the drive: `modulo` folds there, and `dense` must fit into it.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", requires = "remap")]
     capacity: Option<Bytes>,
     /// Write parts by time into OUT with -1, -2, ... before the ending: 70/20/10, or 1/1 for two
     /// halves (shares of their sum). The trace is read twice.
@@ -128,14 +128,14 @@ impl SelectArgs {
 
 impl Args {
     fn conversion(&self) -> Outcome<Conversion> {
-        let remap = Remap::named(self.remap.as_deref(), self.chunk, self.capacity);
+        let remap = self.remap.map(|how| Remap::asked(how, self.chunk, self.capacity));
         Ok(Conversion {
             dedupe: self.select.dedupe,
             filter: self.select.filter(),
             cut: self.select.cut(),
             clip_gaps: self.clip_gaps,
             time_scale: self.scale_time,
-            remap: remap.map_err(failure)?,
+            remap: remap.transpose().map_err(failure)?,
             split: self.split.as_deref().map(Conversion::shares),
         })
     }
@@ -144,14 +144,14 @@ impl Args {
     fn traces(&self, options: &ReadOptions) -> Result<Box<dyn Source>, ConversionError> {
         let open = |path: &PathBuf| Ok(open_input(path, options)?.source);
         let sources: Result<Vec<_>, TraceError> = self.inputs.iter().map(open).collect();
-        let how = Join::named(self.join.as_deref(), self.pause)?;
+        let how = self.join.map(|how| Join::asked(how, self.pause)).transpose()?;
         Join::sources(how, sources?)
     }
 
     /// The progress of reading the traces as often as the conversion does.
     fn reading(&self, context: &Context) -> Outcome<Reading> {
         let twice = [
-            (self.remap.as_deref() == Some("dense"), "--remap dense"),
+            (self.remap == Some(RemapName::Dense), "--remap dense"),
             (self.split.is_some(), "--split"),
         ];
         let extra: Vec<&str> = twice.iter().filter(|t| t.0).map(|t| t.1).collect();
@@ -231,7 +231,7 @@ fn report(written: &[WrittenFile], context: &Context) -> Outcome {
         context.warn(format!("{dropped} trims and flushes left out: this format cannot say them"));
     }
     for file in written.iter().filter(|file| file.requests == 0) {
-        context.warn(format!("{} holds no request: nothing of the trace is left", file.path));
+        context.warn(format!("{} holds no request: none falls into it", file.path));
     }
     let mut text = Text::new();
     written.iter().for_each(|file| _ = text.line(file));

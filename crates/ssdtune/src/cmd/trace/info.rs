@@ -5,7 +5,6 @@ use crate::outcome::{Failure, Outcome};
 use crate::progress::Reading;
 use crate::read_args::{ReadArgs, warn_of};
 use serde::Serialize;
-use ssdtune_report::Text;
 use ssdtune_trace::describe::{Describer, Description};
 use ssdtune_trace::{Opened, Source, input_bytes};
 use std::path::{Path, PathBuf};
@@ -34,19 +33,17 @@ struct Entry {
 
 /// Describes each file.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    let (mut entries, mut text) = (Vec::new(), Text::new());
-    let read = args.files.iter().try_for_each(|path| {
+    let mut entries = Vec::new();
+    for path in &args.files {
         let entry = describe(path, &args.read, context)?;
-        let head = format!("{:<22} {} ({})", "trace", entry.file, entry.format);
-        text.line(head).line(&entry.description);
+        if !context.json() {
+            context.line(format_args!("{:<22} {} ({})", "trace", entry.file, entry.format))?;
+            context.line(&entry.description)?;
+        }
         entries.push(entry);
-        Ok(())
-    });
-    match read {
-        Err(failure) if context.json() || entries.is_empty() => Err(failure),
-        // What was read before a failure is told all the same.
-        read => context.show(&entries, text).and(read),
     }
+    context.show_page(&entries)?;
+    if context.json() { context.document(&entries) } else { Ok(()) }
 }
 
 fn describe(path: &Path, read: &ReadArgs, context: &Context) -> Outcome<Entry> {

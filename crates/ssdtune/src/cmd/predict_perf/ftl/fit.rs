@@ -40,8 +40,7 @@ pub(crate) struct Args {
     epochs: Option<u32>,
 
     /// With how many seeds each network is trained; the report has the mean and the spread.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = whole::<u64>(1..=99))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(1..=99))]
     seeds: u64,
 
     /// File for the model.

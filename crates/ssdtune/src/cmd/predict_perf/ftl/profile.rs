@@ -33,8 +33,7 @@ pub(crate) struct Args {
     cortex_a53: bool,
 
     /// Times taken of each group; `fit --time` says which counts.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = whole::<u32>(1..=99))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1..=99))]
     repeats: u32,
 
     /// Labels of Table 4, as in RW,TC; all of them unless given.
@@ -42,18 +41,15 @@ pub(crate) struct Args {
     workloads: Vec<String>,
 
     /// Run one group for every N groups of the paper.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = whole::<u32>(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u32>(1..=10_000))]
     scale: u32,
 
     /// The most groups of a workload.
-    #[arg(long, value_name = "N", default_value_t = 250)]
-    #[arg(value_parser = whole::<u32>(1..))]
+    #[arg(long, value_name = "N", default_value_t = 250, value_parser = whole::<u32>(1..))]
     groups_max: u32,
 
     /// Groups of each workload that are served before those that are measured.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    #[arg(value_parser = whole::<u32>(0..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u32>(0..=1_000))]
     warm_up: u32,
 
     /// The drive: `paper` has 1 TiB; `small` has 8 GiB, to try things out.
