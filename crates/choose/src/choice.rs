@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_run_that_collects_nothing_does_not_tell_write_amplification() {
         let said = |count, op| {
-            let question = question(requests(count, op), Figure::Endurance);
+            let question = question(requests(count, op), Figure::Mean);
             ask(&[candidate("drive", 1)], &question).text().to_string()
         };
         assert!(said(60, Op::Write).contains("drive: no garbage was collected: WA and TBW"));
