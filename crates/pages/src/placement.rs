@@ -102,7 +102,8 @@ fn headline(document: &Value, policies: &[&str], loads: usize) -> Option<String>
         format!("; without a policy {none:.2}{verdict}")
     });
     Some(format!(
-        "Of what can be built, {name} has the least mean: {least:.2} pages for each page of the host ({over}){beside}."
+        "Of what can be built, {name} has the least mean: {least:.2} pages for each page of the \
+         host ({over}){beside}."
     ))
 }
 
