@@ -110,6 +110,29 @@ const SIMULATE: [&str; 5] =
     ["simulate", "--device", "samsung-850-pro", "--set", "flash.blocks_per_plane=64"];
 
 #[test]
+fn a_run_that_cannot_keep_up_is_told_and_so_is_worn_flash() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.trace");
+    trace(&path, 16);
+    let warnings = |more: &[&str]| {
+        let mut command = ssdtune();
+        command.args(SIMULATE).arg("--trace").arg(&path).args(["--json", "-q"]).args(more);
+        let report = parse(&command.assert().success())["cells"][0]["report"].clone();
+        report["warnings"].to_string()
+    };
+    let (late, worn) = ("cannot keep up with the times", "500 % of its rated cycles");
+    let plain = warnings(&[]);
+    assert!(!plain.contains(late) && !plain.contains("rated cycles"), "{plain}");
+    let faster = warnings(&["--time-scale", "0.000001"]);
+    assert!(faster.contains(late), "{faster}");
+    let closed = warnings(&["--replay", "closed:64"]);
+    assert!(!closed.contains(late), "{closed}");
+    let cycles =
+        ["--start", "steady:0.5", "--erases", "50000", "--set", "flash.pe_cycles_limit=10000"];
+    assert!(warnings(&cycles).contains(worn), "{}", warnings(&cycles));
+}
+
+#[test]
 fn a_drive_holds_what_its_run_touches_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.trace");

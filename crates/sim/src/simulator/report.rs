@@ -338,8 +338,8 @@ fn backlog(report: &Report) -> Option<String> {
     (whole > 2.0 * served).then(|| {
         format!(
             "the drive cannot keep up with the times of the requests: from its arrival one takes \
-             {} on average, most of it waiting for a place in the queues; the latencies told are \
-             those in the drive",
+             {} on average, most of it waiting for a place in the queues, which the latency in the \
+             drive leaves out",
             Nanos(whole.round() as u64)
         )
     })
