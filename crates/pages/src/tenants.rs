@@ -119,13 +119,13 @@ mod tests {
             cell(2, 0.1, "2:6"),
             cell(1, 0.9, "Shared"),
             cell(1, 0.1, "Shared"),
-            json!({"level": 7, "strategy": "5:3"}),
+            json!({"level": 7, "strategy": "7:1"}),
         ];
         let mut page = Page::new("a");
         map(&mut page, &cells);
         let html = page.to_html();
         assert!(html.contains("shared in 2 of 3 cells"), "{html}");
         assert_eq!(html.matches("<tr").count(), 3, "a head and two rows: {html}");
-        assert!(html.find("90.0 %") < html.find("10.0 %") && !html.contains("5:3"), "{html}");
+        assert!(html.find("90.0 %") < html.find("10.0 %") && !html.contains("7:1"), "{html}");
     }
 }
