@@ -134,6 +134,9 @@ const PAGES: [Page; 10] = [
         small: &[
             ("--workload proj_0", "--requests 2000 --workload proj_0"),
             ("--volumes", "--volumes --requests 2000"),
+            // So few writes as those of a.csv tell neither eight clusters nor response times apart.
+            ("--trace a.csv --policy haml", "--workload wdev_0 --requests 20000 --policy haml"),
+            ("--trace a.csv --response", "--workload wdev_0 --requests 20000 --response"),
             ("--response 200000", "--response 2000"),
         ],
         left_out: &[],
