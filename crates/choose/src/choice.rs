@@ -55,9 +55,12 @@ pub enum ChooseError {
         /// What they were to be ranked by.
         figure: Figure,
     },
-    /// No drive has what drives are to be ranked by: nothing is written.
-    #[error("--by {figure}: the workload writes nothing, so there is none")]
-    NoWrites {
+    /// No drive has what drives are to be ranked by.
+    #[error(
+        "--by {figure}: no drive has one; write-amplification and endurance need writes of the \
+         host, endurance also a number of rated cycles (flash.pe_cycles_limit)"
+    )]
+    NoFigure {
         /// What they were to be ranked by.
         figure: Figure,
     },
@@ -179,9 +182,7 @@ pub fn choose(
     };
     // The sort keeps the order of the arguments where drives are equal.
     runs.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
-    if runs.first().is_some_and(|run| worth(run).is_infinite()) {
-        return Err(ChooseError::NoWrites { figure: question.by });
-    }
+    question.check_first(runs.first().map(worth))?;
     let all = runs.first().map(|run| run.report.total.all.requests);
     Ok(Choice {
         schema: SCHEMA,
@@ -203,6 +204,18 @@ pub(crate) fn worth(value: Option<f64>, by: Figure) -> f64 {
 }
 
 impl Question {
+    /// Checks that the best drive, if there is one, has what drives are ranked by: then it has a
+    /// finite [`worth`].
+    ///
+    /// # Errors
+    /// It has none, so no drive has.
+    pub(crate) fn check_first(&self, worth: Option<f64>) -> Result<(), ChooseError> {
+        match worth.is_some_and(f64::is_infinite) {
+            true => Err(ChooseError::NoFigure { figure: self.by }),
+            false => Ok(()),
+        }
+    }
+
     /// What messages call the workload.
     pub(crate) fn workload(&self) -> String {
         let mut names: Vec<String> =
@@ -403,7 +416,7 @@ mod tests {
         let drives = [candidate("drive", 1)];
         let asked = choose(&drives, &question, &AtomicBool::new(false), &|_, _, _| {});
         let error = asked.unwrap_err().to_string();
-        assert_eq!(error, "--by endurance: the workload writes nothing, so there is none");
+        assert!(error.starts_with("--by endurance: no drive has one; "), "{error}");
     }
 
     #[test]

@@ -82,9 +82,9 @@ pub fn choose_sampled(
     }
     let value = |told: &Told<'_>| told.figures.get(question.by).map(|own| own.value);
     // The sort keeps the order of the arguments where drives are equal.
-    runs.sort_by(|one, other| {
-        worth(value(one), question.by).total_cmp(&worth(value(other), question.by))
-    });
+    let worth = |told: &Told<'_>| worth(value(told), question.by);
+    runs.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
+    question.check_first(runs.first().map(worth))?;
     let place = |(at, told): (usize, &Told<'_>)| told.ranked(at + 1, &runs[0]);
     let all = |told: &Told<'_>| told.run.windows.iter().map(|run| run.since_arrival.len()).sum();
     let requests = runs.first().map_or(0, all) as u64;

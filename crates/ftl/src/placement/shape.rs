@@ -129,16 +129,12 @@ impl ShapeTracker {
     /// Pages of the run that a request continues; 0 if it continues none. A request continues one
     /// if it starts in the page after that one, or in its last page.
     fn run(&mut self, start: u32, pages: u32) -> u32 {
-        // 0 where a run is continued: its end is the start, or one more.
-        let apart = |end: &u32| end.wrapping_sub(start) >> 1;
-        // Only a 0 has its highest bit set if one is taken away. Whether there is any is asked of
-        // all ends at once, by vector instructions, and where it is only then.
-        let any = self.ends.iter().fold(0, |any, end| any | apart(end).wrapping_sub(1));
-        let which = match any >> 31 {
-            0 => None,
-            _ => self.ends.iter().position(|end| apart(end) == 0),
-        };
-        let before = which.map_or(0, |which| self.runs[which]);
+        // All are compared, for vector instructions.
+        let mut found = 0_u32;
+        for (bit, &end) in self.ends.iter().enumerate() {
+            found |= u32::from(end == start || end == start.wrapping_add(1)) << bit;
+        }
+        let before = if found == 0 { 0 } else { self.runs[found.trailing_zeros() as usize] };
         let at = usize::from(self.oldest) % ENDS;
         self.ends[at] = start.wrapping_add(pages);
         self.runs[at] = before.saturating_add(pages);
