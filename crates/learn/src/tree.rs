@@ -30,6 +30,9 @@
 //! **Bags.** [`BagParams`] grows many trees on bootstrap samples and averages them. A bag usually
 //! predicts better than one tree, but nobody can read it.
 //!
+//! **Boosted trees.** [`BoostParams`] grows small trees of constant leaves one after the other, each
+//! on what the others left over, for several outputs at once.
+//!
 //! **Cost.** A node with n rows and d columns costs O(d·n·(log n + d²)) with linear leaves and
 //! O(d·n·log n) with constant leaves. Pruning by k folds grows k more trees.
 //!
@@ -37,6 +40,7 @@
 //! splits.
 
 mod bag;
+mod boost;
 mod errors;
 mod fit;
 mod flat;
@@ -49,6 +53,7 @@ mod prune;
 mod sample;
 
 pub use bag::{BagError, BagModel, BagParams, BagValidParams};
+pub use boost::{BoostError, BoostModel, BoostParams, BoostValidParams};
 pub use errors::TreeError;
 pub use model::{Decision, DecisionPath, TreeModel};
 pub use params::{Leaves, Prune, TreeParams, TreeValidParams, Weighting};
