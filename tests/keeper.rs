@@ -40,9 +40,9 @@ fn model(directory: &Path) -> PathBuf {
     let network =
         json!({ "version": 1, "activation": "relu", "output": "linear", "layers": [layer] });
     let model = json!({
-        "version": 2, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
+        "version": 3, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
-        "kind": "ranker", "abstain": 0.01, "doubt": 0.0,
+        "kind": "ranker", "abstain": 0.01, "doubt": 0.0, "switch": null,
         "strategies": strategies, "network": network,
     });
     let path = directory.join("model.json");

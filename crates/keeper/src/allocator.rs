@@ -2,8 +2,10 @@
 //! binds them.
 //!
 //! For the first period T all tenants share all channels (Algorithm 2). At its end the policy
-//! decides, from what the tenants asked for in it. With [`Repeat::Always`] the allocator decides
-//! again after every further period T, from what was asked for in that period.
+//! decides, from what the tenants asked for in it. A network of parts may divide the channels
+//! before, at the moments that the file `watch` names, where it is sure enough already. With
+//! [`Repeat::Always`] the allocator decides again after every further period T, from what was asked
+//! for in that period.
 //!
 //! Such a later decision is carried out only if the better strategy promises more than a hysteresis
 //! over the one in place, and does so twice in a row. A switch costs nothing at once, but what is
@@ -11,31 +13,24 @@
 //! enough: a part that is asked for more than it can do falls further behind with every period.
 //!
 //! Data stay where they are, so what is read of the data that the drive holds is not moved by any
-//! strategy; that belongs to what is decided from ([`ObservedMix::settled`]). A division that ends
-//! badly is taken back (the file `guard`).
+//! strategy; that belongs to what is decided from ([`ObservedMix::settled`]). What a division does
+//! to a running drive is forecast, with its risk (the file `switch`), and one that ends badly is
+//! taken back (the file `guard`).
 //!
-//! Cost: the drive counts what is asked for ([`Demand`]). A decision is some predictions of the
-//! network and, if it changes anything, one binding for each tenant.
+//! Cost: the drive counts what is asked for ([`ssdtune_sim::Demand`]). A decision is some
+//! predictions of the network and, if it changes anything, one binding for each tenant.
 
 use crate::binding::bind;
-use crate::features::{DemandCollector, ObservedMix, SLOTS};
+use crate::features::{ObservedMix, SLOTS};
 use crate::guard::Guard;
-use crate::policy::{Choice, DecisionMemory, NetworkKind, Policy, TenantsError};
-use crate::rates::ratio;
+use crate::policy::{DecisionMemory, NetworkKind, Policy, TenantsError};
 use crate::strategy::Strategy;
+use crate::switch::Outlook;
+use crate::watch::{MOMENTS, Watch, seen};
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
-use ssdtune_sim::{Completion, Demand, Look, PagesLookedFor, SimError, Simulator};
-
-/// What a division must promise over `Shared`, as a logarithm of latencies, to pay for the switch:
-/// pages placed before it and after it lie in different orders, and requests that touch both wait
-/// more often for the same channel. Of 400 mixes served 32 end more than 2 % above `Shared` without
-/// it and 6 with it, and a seventh of the gain is lost.
-const SWITCH_COST: f64 = 0.1;
-
-/// The slots of a period after which reads show where data lie: the last quarter.
-const SETTLED_SLOTS: u64 = SLOTS * 3 / 4;
+use ssdtune_sim::{Completion, Look, SimError, Simulator};
 
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
@@ -71,13 +66,16 @@ pub struct Decision {
     pub settled: Vec<f64>,
     /// The best strategy by the network alone.
     pub favourite: Strategy,
-    /// What it promises over `Shared`, as a logarithm of latencies (of a classifier: of
-    /// probabilities). Below the price of a switch, 0.1, a network for parts leaves the channels
-    /// shared.
+    /// What it promises over `Shared` if data are placed by it from the beginning, as a logarithm
+    /// of latencies (of a classifier: of probabilities).
     pub gain: f64,
-    /// What of that is left if tenants ask for more, and for its bursts; the channels stay shared
-    /// where that is less than the network's `abstain`.
+    /// What of that is left if tenants ask for more, and for its bursts. Networks other than those
+    /// of parts leave the channels shared where that is less than their `abstain`.
     pub doubtful_gain: f64,
+    /// The best division from now on, if the channels were shared until now and the policy has
+    /// learned what divisions do to a running drive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub division: Option<Division>,
     /// The strategy that the policy chose.
     pub proposed: Strategy,
     /// The strategy in place from then on.
@@ -86,6 +84,20 @@ pub struct Decision {
     /// `Shared` by this factor. `None` for what the policy decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_shared: Option<f64>,
+}
+
+/// A division of channels that were shared until now, and what is forecast of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Division {
+    /// How the channels would be divided.
+    pub strategy: Strategy,
+    /// The probability, 0 to 1, that the whole run ends more than 2 % above one that shares to its
+    /// end.
+    pub risk: f64,
+    /// By what part, as a logarithm, latencies of the whole run are below those of `Shared`.
+    pub gain: f64,
+    /// Whether that risk is taken for that gain.
+    pub is_taken: bool,
 }
 
 /// Why a drive cannot have this allocator.
@@ -116,15 +128,11 @@ pub struct Allocator<'a> {
     policy: &'a Policy,
     repeat: Repeat,
     memory: DecisionMemory,
-    collector: DemandCollector,
-    /// What had been asked for until the end of the last slot.
-    last: Vec<Demand>,
+    watch: Watch,
     /// The strategy in place, and for each tenant whether it is bound as one that mostly writes.
     bound: (Strategy, Vec<bool>),
     /// The strategy that the last period proposed and that was not put in place.
     candidate: Option<Strategy>,
-    /// What reads had looked for before the last part of the period.
-    looked_for: Vec<PagesLookedFor>,
     /// The books of the run; only a network for parts can keep them.
     guard: Option<Guard>,
     /// Dividing the channels was a mistake, and they stay shared.
@@ -147,22 +155,20 @@ impl<'a> Allocator<'a> {
         if found != policy.channels {
             return Err(AllocatorError::Channels { trained: policy.channels, found });
         }
-        let demands: Vec<Demand> = drive.demands().collect();
+        let tenants = drive.demands().count();
         // A drive of one tenant counts nothing.
-        policy.kind.check_tenants(demands.len().max(1))?;
-        let bound = (Strategy::Shared, vec![false; demands.len()]);
-        let collector = DemandCollector::new(demands.len(), collect);
-        let guard = (policy.kind == NetworkKind::Parts)
-            .then(|| Guard::new(policy.drive(), collector.slot()));
+        policy.kind.check_tenants(tenants.max(1))?;
+        let bound = (Strategy::Shared, vec![false; tenants]);
+        let watch = Watch::new(collect, drive);
+        let guard =
+            (policy.kind == NetworkKind::Parts).then(|| Guard::new(policy.drive(), watch.slot()));
         Ok(Self {
             policy,
             repeat,
             memory: policy.memory(),
-            collector,
-            last: demands,
+            watch,
             bound,
             candidate: None,
-            looked_for: Vec::new(),
             guard,
             has_returned: false,
             decisions: Vec::new(),
@@ -171,7 +177,7 @@ impl<'a> Allocator<'a> {
 
     /// The simulated time after which it is to be called again ([`Allocator::slot_ended`]).
     pub fn slot(&self) -> Nanos {
-        self.collector.slot()
+        self.watch.slot()
     }
 
     /// Takes note of requests that were completed since the last call.
@@ -193,10 +199,7 @@ impl<'a> Allocator<'a> {
         if self.has_returned || !is_first && !is_divided && self.repeat == Repeat::Once {
             return Ok(());
         }
-        let now: Vec<Demand> = drive.demands().collect();
-        let asked: Vec<Demand> =
-            now.iter().zip(&self.last).map(|(now, last)| now.since(last)).collect();
-        self.last = now;
+        let asked = self.watch.asked(drive);
         if let Some(guard) = &mut self.guard {
             guard.add(&asked);
             let worse = if is_divided { guard.is_worse(&self.policy.network) } else { None };
@@ -207,28 +210,42 @@ impl<'a> Allocator<'a> {
         if !is_first && self.repeat == Repeat::Once {
             return Ok(());
         }
-        self.collector.add(&asked);
-        if self.collector.is_at(SETTLED_SLOTS) {
-            self.looked_for = drive.pages_looked_for().collect();
+        // Only what knows the risk of a division may decide before the period is over.
+        let may_be_early = is_first && self.policy.switch.is_some();
+        let moments = if may_be_early { &MOMENTS[..] } else { &[SLOTS] };
+        match self.watch.add(&asked, drive, moments) {
+            Some(slots) => self.decide(drive, at, slots),
+            None => Ok(()),
         }
-        if !self.collector.is_full() {
-            return Ok(());
-        }
-        let period = self.collector.take();
+    }
+
+    /// Decides from what was asked for in the first slots of a period, or in all of it.
+    fn decide(&mut self, drive: &mut Simulator, at: Nanos, slots: u64) -> Result<(), SimError> {
+        let is_first = self.decisions.is_empty();
+        let is_divided = self.bound.0 != Strategy::Shared;
+        let settled = self.watch.settled(drive);
+        let period = self.watch.period();
         if period.pages() == 0 {
             return Ok(());
         }
-        let observed = ObservedMix::new(&period, self.policy.intensity);
-        let observed = match is_divided {
-            // Where data lie that were placed under several strategies is not known.
-            true => observed,
-            false => ObservedMix { settled: self.settled(drive), ..observed },
-        };
+        // Where data lie that were placed under several strategies is not known.
+        let settled = if is_divided { vec![0.0; settled.len()] } else { settled };
+        let observed = seen(&period, self.policy.intensity, settled);
         let choice = self.policy.choose(&observed, &mut self.memory);
-        let choice = if is_divided { choice } else { self.worth_a_switch(choice) };
-        let proposed = choice.strategy.clone();
-        let is_due = is_first || self.is_due(&choice, &observed);
-        if is_due {
+        let is_of_parts = self.policy.kind == NetworkKind::Parts;
+        let division = match is_divided {
+            true => None,
+            false => self.division(&observed, slots),
+        };
+        let proposed = match &division {
+            Some(division) if division.is_taken => division.strategy.clone(),
+            _ if is_of_parts && !is_divided => Strategy::Shared,
+            _ => choice.strategy,
+        };
+        if slots < SLOTS && proposed == Strategy::Shared {
+            return Ok(());
+        }
+        if is_first || self.is_due(&proposed, &observed) {
             self.candidate = None;
             let wanted = (proposed.clone(), observed.writers.clone());
             if wanted != self.bound {
@@ -249,6 +266,7 @@ impl<'a> Allocator<'a> {
             favourite: choice.favourite,
             gain: choice.gain,
             doubtful_gain: choice.doubtful_gain,
+            division,
             proposed,
             strategy: self.bound.0.clone(),
             over_shared: None,
@@ -256,25 +274,12 @@ impl<'a> Allocator<'a> {
         Ok(())
     }
 
-    /// A choice for a drive whose channels are shared, or `Shared` if it promises less than the
-    /// switch costs.
-    fn worth_a_switch(&self, choice: Choice) -> Choice {
-        let is_for_parts = self.policy.kind == NetworkKind::Parts;
-        match is_for_parts && choice.gain < SWITCH_COST {
-            true => Choice { strategy: Strategy::Shared, ..choice },
-            false => choice,
-        }
-    }
-
-    /// For each tenant, the share of its reads in the last part of the period that found data. They
-    /// are on all channels, and go on to be read from there.
-    fn settled(&self, drive: &Simulator) -> Vec<f64> {
-        let of = |(now, before): (PagesLookedFor, &PagesLookedFor)| {
-            let [pages, unwritten] =
-                [now.pages - before.pages, now.unwritten - before.unwritten].map(|n| n as f64);
-            ratio((pages - unwritten).max(0.0), pages)
-        };
-        drive.pages_looked_for().zip(&self.looked_for).map(of).collect()
+    /// The best way to divide channels that were shared until now.
+    fn division(&mut self, observed: &ObservedMix, slots: u64) -> Option<Division> {
+        let model = self.policy.switch.as_ref()?;
+        let (strategy, outlook) = self.policy.best_switch(observed, slots, &mut self.memory)?;
+        let Outlook { risk, gain } = outlook;
+        Some(Division { strategy, risk, gain, is_taken: model.allows(outlook) })
     }
 
     /// Shares all channels for the rest of the run.
@@ -294,11 +299,10 @@ impl<'a> Allocator<'a> {
         Ok(())
     }
 
-    /// Whether a later choice is to be carried out now: it promises enough over the strategy in
+    /// Whether a later proposal is to be carried out now: it promises enough over the strategy in
     /// place, and either the period before proposed it too or it is urgent.
-    fn is_due(&mut self, choice: &Choice, observed: &ObservedMix) -> bool {
+    fn is_due(&mut self, proposed: &Strategy, observed: &ObservedMix) -> bool {
         let Repeat::Always { hysteresis } = self.repeat else { return false };
-        let proposed = &choice.strategy;
         // Parts for writers and readers are other parts when a tenant changes its kind.
         let same_kinds = observed.writers == self.bound.1;
         let stays = *proposed == self.bound.0 && same_kinds;

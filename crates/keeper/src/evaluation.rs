@@ -6,12 +6,17 @@
 //! chosen strategy divided by that of the best one, less 1. For a strategy that was given up in
 //! its race the ratio is that at which it was given up.
 
-use crate::features::ObservedMix;
-use crate::labels::LabelledMix;
+use crate::features::{ObservedMix, SLOTS};
+use crate::labels::{LabelSource, LabelledMix};
 use crate::mix::{Mix, MixTenant};
 use crate::policy::{Policy, TenantsError};
+use crate::rates::ratio;
+use crate::simulation::SwitchOutcome;
 use crate::strategy::Strategy;
+use crate::switch::SwitchExample;
 use crate::vector::LEVELS;
+use crate::watch::seen;
+use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_model::Nanos;
 use std::hint::black_box;
@@ -20,8 +25,7 @@ use std::time::Instant;
 /// A regret up to this counts as good as the best.
 pub const TIE: f64 = 0.01;
 
-/// A choice may be worse than leaving everything shared by this part, and still counts as harmless.
-pub const HARMLESS: f64 = 0.02;
+pub use crate::switch::HARMLESS;
 
 /// The latencies under the best strategy of a mix are less than those under `Shared` by this part,
 /// and dividing channels is worthwhile.
@@ -138,6 +142,83 @@ pub fn score_choices(mixes: &[&LabelledMix], chosen: &[Strategy]) -> Score {
     Score { regret_p99: regrets.get(rank).copied().unwrap_or(0.0), ..score }
 }
 
+/// How good the forecasts of switches are: of dividing the channels of running drives at moments
+/// and by strategies that were not chosen by the policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SwitchScore {
+    /// How many switches were judged.
+    pub switches: usize,
+    /// The share of them, 0 to 1, that ends more than [`HARMLESS`] above `Shared`.
+    pub harmful_share: f64,
+    /// The share of them, 0 to 1, that the policy allows.
+    pub allowed_share: f64,
+    /// The share of those that it allows, 0 to 1, that ends more than [`HARMLESS`] above `Shared`.
+    pub harm_of_allowed: f64,
+    /// The greatest risk that the policy takes, 0 to 1.
+    pub risk_max: f64,
+    /// Mean forecast of the risk of those that it allows, 0 to 1.
+    pub risk_of_allowed: f64,
+    /// What it allows of the gains of [`WORTHWHILE`] and more, as a share of them. Of logarithms of
+    /// latencies.
+    pub gain_taken: f64,
+}
+
+/// What switches of mixes did, and what the policy knows before; nothing for a network that is not
+/// one for parts.
+pub(crate) fn switch_examples(
+    policy: &Policy,
+    source: &LabelSource,
+    mixes: &[&LabelledMix],
+) -> Vec<SwitchExample> {
+    let of = |mix: &&LabelledMix| -> Vec<SwitchExample> {
+        let mut memory = policy.memory();
+        let example = |switch: &SwitchOutcome| {
+            let period = source.beginning(mix, switch.slots);
+            let observed = seen(&period, policy.intensity, switch.settled.clone());
+            let (slots, strategy) = (switch.slots, &switch.strategy);
+            policy.choose(&observed, &mut memory);
+            let inputs = policy.switch_inputs(&observed, slots, strategy, &mut memory)?;
+            Some(SwitchExample { inputs, log_ratio: switch.over_shared.ln() })
+        };
+        mix.switches.iter().filter_map(example).collect()
+    };
+    mixes.par_iter().flat_map_iter(of).collect()
+}
+
+/// Judges the forecasts of switches of a policy; `None` if it makes none, or there are no switches.
+pub fn score_switches(
+    policy: &Policy,
+    source: &LabelSource,
+    mixes: &[&LabelledMix],
+) -> Option<SwitchScore> {
+    let model = policy.switch.as_ref()?;
+    let examples = switch_examples(policy, source, mixes);
+    let switches = examples.len();
+    let allowed: Vec<(f64, &SwitchExample)> = (examples.iter())
+        .map(|one| (model.outlook(&one.inputs), one))
+        .filter(|(outlook, _)| model.allows(*outlook))
+        .map(|(outlook, one)| (outlook.risk.clamp(0.0, 1.0), one))
+        .collect();
+    let is_harm = |one: &SwitchExample| one.harm() > 0.0;
+    let gain = |one: &SwitchExample| match -one.log_ratio >= -(1.0 - WORTHWHILE).ln() {
+        true => -one.log_ratio,
+        false => 0.0,
+    };
+    let gains: f64 = examples.iter().map(gain).sum();
+    let taken: f64 = allowed.iter().map(|(_, one)| gain(one)).sum();
+    let share = |count: usize, of: usize| ratio(count as f64, of as f64);
+    let harmed = allowed.iter().filter(|(_, one)| is_harm(one)).count();
+    (switches > 0).then(|| SwitchScore {
+        switches,
+        harmful_share: share(examples.iter().filter(|one| is_harm(one)).count(), switches),
+        allowed_share: share(allowed.len(), switches),
+        harm_of_allowed: share(harmed, allowed.len()),
+        risk_max: model.risk_max,
+        risk_of_allowed: ratio(allowed.iter().map(|(risk, _)| risk).sum(), allowed.len() as f64),
+        gain_taken: ratio(taken, gains),
+    })
+}
+
 /// A policy beside the two simplest rules, on the same mixes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -151,14 +232,22 @@ pub struct Evaluation {
     pub shared: Score,
     /// Giving each tenant an equal part.
     pub isolated: Score,
+    /// The forecasts of switches; `None` if the policy makes none, or the mixes have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches: Option<SwitchScore>,
 }
 
-/// Judges a policy and compares it with `Shared` and `Isolated`.
+/// Judges a policy and compares it with `Shared` and `Isolated`. `source` says how the mixes were
+/// labelled.
 ///
 /// # Errors
 /// A mix has more than the 4 tenants that the inputs of a classifier or a ranker have places for;
 /// a network of parts takes 2 to 8.
-pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Result<Evaluation, TenantsError> {
+pub fn evaluate(
+    policy: &Policy,
+    source: &LabelSource,
+    mixes: &[&LabelledMix],
+) -> Result<Evaluation, TenantsError> {
     mixes.iter().try_for_each(|mix| policy.kind.check_tenants(mix.mix.tenants.len()))?;
     let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
     let of_kind = |is_bursty: bool| {
@@ -172,6 +261,7 @@ pub fn evaluate(policy: &Policy, mixes: &[&LabelledMix]) -> Result<Evaluation, T
         bursty: of_kind(true),
         shared: fixed(Strategy::Shared),
         isolated: fixed(Strategy::Isolated),
+        switches: score_switches(policy, source, mixes),
     })
 }
 
@@ -186,7 +276,7 @@ pub struct DecisionCost {
     pub paper_bytes: usize,
     /// Multiplications of one prediction of the network.
     pub multiplications: usize,
-    /// Time of a decision on this machine, in nanoseconds.
+    /// Time of a decision on this machine, in nanoseconds, what is forecast of a switch included.
     pub predict_ns: f64,
 }
 
@@ -201,6 +291,7 @@ pub fn decision_cost(policy: &Policy, mixes: &[&LabelledMix]) -> DecisionCost {
         let start = Instant::now();
         for one in round {
             black_box(policy.choose(black_box(one), &mut memory));
+            black_box(policy.best_switch(black_box(one), SLOTS, &mut memory));
         }
         fastest = fastest.min(start.elapsed().as_nanos() as f64 / round.len() as f64);
     }

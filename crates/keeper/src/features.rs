@@ -71,6 +71,11 @@ impl PeriodDemand {
         Self { seconds: self.seconds * count as f64 / all as f64, asked, slots }
     }
 
+    /// Whether each tenant mostly writes.
+    pub fn writers(&self) -> Vec<bool> {
+        self.asked.iter().map(|own| own.written_pages > own.read_pages).collect()
+    }
+
     /// Flash pages that all tenants asked for together.
     pub fn pages(&self) -> u64 {
         self.asked.iter().map(Demand::pages).sum()
@@ -94,7 +99,7 @@ impl PeriodDemand {
     /// How bursty the requests were: by how many standard deviations pages came in the same
     /// fiftieth of the period more often than if as many requests of these sizes had come at
     /// random. It is the largest of the figures for each tenant alone and for all together.
-    /// Requests at random stay within 4, almost always and for any load. No decision depends on it.
+    /// Requests at random stay within 4, almost always and for any load.
     pub fn burst(&self) -> f64 {
         // Of N requests of mean square size m in S slots: variance 2 (N m)² / S.
         let of = |groups: &[f64], pages: u64, inside: f64| {
@@ -103,10 +108,12 @@ impl PeriodDemand {
             let expected = (pages as f64).powi(2) / slots;
             ratio(pairs - expected, (2.0 / slots).sqrt() * inside)
         };
-        let mut all = vec![0.0; BURST_GROUPS];
+        let slots = self.slots.first().map_or(0, Vec::len);
+        let count = (slots / BURST_SLOTS).max(1);
+        let mut all = vec![0.0; count];
         let mut most = f64::NEG_INFINITY;
         for (asked, slots) in self.asked.iter().zip(&self.slots) {
-            let own = groups(slots, BURST_GROUPS);
+            let own = groups(slots, count);
             all.iter_mut().zip(&own).for_each(|(all, own)| *all += own);
             most = most.max(of(&own, asked.pages(), pairs_inside(asked)));
         }
@@ -118,7 +125,7 @@ impl PeriodDemand {
     /// the mean: from tenths of this period, and at least what requests at random have.
     fn deviation(&self, tenant: usize) -> f64 {
         let slots = self.slots.get(tenant).map_or(&[][..], |slots| slots);
-        let tenths = groups(slots, DEVIATION_GROUPS);
+        let tenths = groups(slots, equal_groups(slots.len()));
         let pages = self.asked[tenant].pages() as f64;
         let mean = tenths.iter().sum::<f64>() / tenths.len() as f64;
         let squares: f64 = tenths.iter().map(|tenth| (tenth - mean).powi(2)).sum();
@@ -128,9 +135,16 @@ impl PeriodDemand {
     }
 }
 
-/// Groups of slots that [`PeriodDemand::burst`] looks at, and [`PeriodDemand::deviation`].
-const BURST_GROUPS: usize = 50;
-const DEVIATION_GROUPS: usize = 10;
+/// Slots of a group that [`PeriodDemand::burst`] looks at: fifty groups in a whole period.
+const BURST_SLOTS: usize = SLOTS as usize / 50;
+/// Groups of slots that [`PeriodDemand::deviation`] looks at, at most.
+pub(crate) const DEVIATION_GROUPS: usize = 10;
+
+/// How many groups of equal size a number of slots is divided into: [`DEVIATION_GROUPS`], or half
+/// as many if that leaves none over.
+pub(crate) fn equal_groups(slots: usize) -> usize {
+    if slots.is_multiple_of(DEVIATION_GROUPS) { DEVIATION_GROUPS } else { DEVIATION_GROUPS / 2 }
+}
 
 /// Pages read and written in each group of `times` slots that follow each other: a decision looks
 /// at fewer slots than a period is counted in.
@@ -167,10 +181,15 @@ impl DemandCollector {
     /// An empty period of this length, for a drive with this number of tenants.
     pub fn new(tenants: usize, period: Nanos) -> Self {
         Self {
-            slot: Nanos((period.0 / SLOTS).max(1)),
+            slot: Self::slot_of(period),
             slots: vec![Vec::with_capacity(SLOTS as usize); tenants],
             asked: vec![Demand::default(); tenants],
         }
+    }
+
+    /// Length of a slot of such a period.
+    pub(crate) fn slot_of(period: Nanos) -> Nanos {
+        Nanos((period.0 / SLOTS).max(1))
     }
 
     /// Length of a slot.
@@ -196,12 +215,18 @@ impl DemandCollector {
         self.is_at(SLOTS)
     }
 
-    /// What was gathered; a new period begins.
-    pub fn take(&mut self) -> PeriodDemand {
-        let fresh = Self::new(self.asked.len(), Nanos(self.slot.0 * SLOTS));
-        let Self { asked, slots, slot } = std::mem::replace(self, fresh);
+    /// What was gathered until now.
+    pub fn so_far(&self) -> PeriodDemand {
+        let Self { asked, slots, slot } = self.clone();
         let count = slots.first().map_or(0, Vec::len);
         PeriodDemand { seconds: slot.as_secs_f64() * count as f64, asked, slots }
+    }
+
+    /// What was gathered; a new period begins.
+    pub fn take(&mut self) -> PeriodDemand {
+        let period = self.so_far();
+        *self = Self::new(self.asked.len(), Nanos(self.slot.0 * SLOTS));
+        period
     }
 }
 
@@ -282,7 +307,7 @@ impl ObservedMix {
     /// The mix that asked for this in a period.
     pub fn new(period: &PeriodDemand, intensity: Intensity) -> Self {
         let asked = || period.asked.iter();
-        let writers: Vec<bool> = asked().map(|own| own.written_pages > own.read_pages).collect();
+        let writers = period.writers();
         let all = period.pages() as f64;
         let shares: Vec<f64> = asked().map(|own| ratio(own.pages() as f64, all)).collect();
         let slots: Vec<Vec<SlotPages>> =

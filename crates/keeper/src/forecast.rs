@@ -154,11 +154,6 @@ impl DriveFigures {
         Self { channels, channel_pages_per_s: all / f64::from(channels) }
     }
 
-    /// The share of the channels that these are.
-    fn share(&self, channels: u32) -> f64 {
-        f64::from(channels) / f64::from(self.channels)
-    }
-
     /// Flash pages that some channels carry in a second.
     pub(crate) fn pages_per_s(&self, channels: u32) -> f64 {
         self.channel_pages_per_s * f64::from(channels)
@@ -274,8 +269,6 @@ struct Asked<'a> {
     observed: &'a ObservedMix,
     drive: DriveFigures,
     all: Rates,
-    /// Reads of settled data, of all tenants. Each part has them by its share of the channels.
-    settled: Rates,
     deviations: f64,
     memory: &'a mut AskedMemory,
 }
@@ -284,12 +277,8 @@ struct Asked<'a> {
 #[derive(Clone, Debug, Default)]
 struct AskedMemory {
     buffer: Buffer,
-    /// What each tenant asks for, without reads of settled data.
-    fresh: Vec<Rates>,
-    /// What some tenants ask for together in each slot, without reads of settled data.
+    /// What some tenants ask for together in each slot.
     slots: Vec<[f64; 2]>,
-    /// Reads of settled data in each slot, of all tenants.
-    settled: Vec<[f64; 2]>,
 }
 
 impl<'a> Asked<'a> {
@@ -301,20 +290,7 @@ impl<'a> Asked<'a> {
         memory: &'a mut AskedMemory,
     ) -> Self {
         let all = Rates::sum(observed.rates.iter());
-        let AskedMemory { fresh, settled: slots, .. } = &mut *memory;
-        fresh.clear();
-        slots.clear();
-        let mut settled = Rates::default();
-        for (tenant, own) in observed.rates.iter().enumerate() {
-            let share = observed.settled[tenant];
-            let reads = own.reads(share);
-            fresh.push(own.less(reads));
-            settled = Rates::sum([settled, reads].iter());
-            if share > 0.0 {
-                add_slots(slots, &observed.slots[tenant], [share, 0.0]);
-            }
-        }
-        Self { network, observed, drive, all, settled, deviations, memory }
+        Self { network, observed, drive, all, deviations, memory }
     }
 
     /// What a nanosecond of the reads and of the writes of a part adds to the total.
@@ -322,19 +298,17 @@ impl<'a> Asked<'a> {
         [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]))
     }
 
-    /// What a part is asked for in a second.
-    fn rates(&self, part: Part) -> Rates {
-        let settled = self.settled.times(self.drive.share(part.channels));
-        Rates::sum(part.tenants.select(&self.memory.fresh).chain([&settled]))
+    /// What these tenants ask for in a second.
+    fn rates(&self, tenants: TenantSet) -> Rates {
+        Rates::sum(tenants.select(&self.observed.rates))
     }
 
-    /// Gathers the pages that these tenants ask for in each slot, without reads of settled data,
-    /// multiplied by the factor `more`: 1 for what was observed, above 1 for a busier period.
+    /// Gathers the pages that these tenants ask for in each slot, multiplied by the factor `more`:
+    /// 1 for what was observed, above 1 for a busier period.
     fn gather(&mut self, tenants: TenantSet, more: f64) {
         self.memory.slots.clear();
-        let own = tenants.select(&self.observed.slots).zip(tenants.select(&self.observed.settled));
-        for (own, settled) in own {
-            add_slots(&mut self.memory.slots, own, [more * (1.0 - settled), more]);
+        for own in tenants.select(&self.observed.slots) {
+            add_slots(&mut self.memory.slots, own, [more; 2]);
         }
     }
 
@@ -343,10 +317,6 @@ impl<'a> Asked<'a> {
         let more = 1.0 + self.deviations * self.deviation(part);
         self.gather(part.tenants, more);
         let uneven = self.unevenness(part.tenants);
-        let own_share = self.drive.share(part.channels);
-        for (sum, settled) in self.memory.slots.iter_mut().zip(&self.memory.settled) {
-            sum[0] += own_share * more * settled[0];
-        }
         let per_s = self.drive.pages_per_s(part.channels);
         let waits = waits(&self.memory.slots, self.observed.slot_seconds, per_s);
         self.told(part, (waits, uneven), more)
@@ -354,7 +324,7 @@ impl<'a> Asked<'a> {
 
     /// How unevenly what was gathered for these tenants comes.
     fn unevenness(&self, tenants: TenantSet) -> f64 {
-        let own = Rates::sum(tenants.select(&self.memory.fresh));
+        let own = self.rates(tenants);
         let sizes = [0, 1].map(|op| ratio(own.pages[op], own.requests[op]));
         unevenness(&self.memory.slots, sizes)
     }
@@ -368,14 +338,8 @@ impl<'a> Asked<'a> {
         while all.len() <= channels {
             let first = all.len();
             let per_s = std::array::from_fn(|n| self.drive.pages_per_s((first + n) as u32));
-            let shares: [f64; LANES] =
-                std::array::from_fn(|n| self.drive.share((first + n) as u32));
             let mut tanks = Tanks::<LANES>::new(self.observed.slot_seconds, per_s);
-            let settled = self.memory.settled.iter().map(|slot| slot[0]);
-            let settled = settled.chain(std::iter::repeat(0.0));
-            for (&[read, written], settled) in self.memory.slots.iter().zip(settled) {
-                tanks.add(shares.map(|share| read + share * settled), written);
-            }
+            self.memory.slots.iter().for_each(|&[read, written]| tanks.add(read, written));
             all.extend(tanks.waits());
         }
         (all, uneven)
@@ -384,7 +348,7 @@ impl<'a> Asked<'a> {
     /// What a part with these waits adds to the total, in nanoseconds, by the network. It is asked
     /// for `more` times what was observed.
     fn told(&mut self, part: Part, (waits, uneven): (Waits, f64), more: f64) -> f64 {
-        let own = self.rates(part);
+        let own = self.rates(part.tenants);
         let weights = self.weights(&own);
         if weights == [0.0; 2] {
             return 0.0;

@@ -11,7 +11,10 @@
 //!
 //! Sharing again is no way back to where one came from: what was placed meanwhile lies on few
 //! channels, and goes on to be read from there. Near saturation that alone can be too much for
-//! these channels. So small losses are borne, and only what ends badly is taken back.
+//! these channels. And a division that pays in the end may look bad while a burst waits in one of
+//! its parts. What a division costs as a rule is forecast before it is made (the file `switch`).
+//! So losses are borne for long, and only what ends very badly is taken back: tenants that change,
+//! and bursts as nobody has seen them.
 //!
 //! Cost: some ten additions for each completion; a prediction of the network for each slot. Memory:
 //! 300 bytes.
@@ -25,9 +28,11 @@ use ssdtune_model::Nanos;
 use ssdtune_sim::{Completion, Demand};
 use ssdtune_trace::Op;
 
-/// By what factor latencies may be above those of `Shared` before channels are shared again. Of
-/// 1.1, 1.3, 1.6 and 2.5 it left the fewest of 500 mixes above `Shared`, and by the least.
-const ALLOWED: f64 = 1.3;
+/// By what factor latencies may be above those of `Shared` before channels are shared again. Of 250
+/// mixes in bursts and others (seed 2), 1.3, 3 and 5 leave 5, 3 and 2 more than 2 % above `Shared`,
+/// since many a division that looks bad in a burst pays in the end; but what ends badly ends by
+/// as much worse.
+const ALLOWED: f64 = 2.5;
 /// The forecast is believed to be off in the first period by this factor at most.
 const OFF_MAX: f64 = 3.0;
 
@@ -118,7 +123,7 @@ impl Guard {
             *sum += u64::from(own);
         }
         let [read, written] = pages.map(f64::from);
-        self.shared.add([read], written);
+        self.shared.add(read, written);
     }
 
     /// The channels are divided from now on. If it is for the first time, what the forecast is off
@@ -220,16 +225,16 @@ mod tests {
     fn what_goes_on_as_before_is_no_mistake() {
         assert_eq!(run(Some(Nanos::from_ms(2))), None);
         assert_eq!(run(Some(Nanos::from_us(500))), None);
-        // 2 + 2.5 ms instead of 2 + 2 ms is 12 % more: borne.
-        assert_eq!(run(Some(Nanos(2_500_000))), None);
+        // 2 + 7 ms instead of 2 + 2 ms is 2.25 times as long: borne.
+        assert_eq!(run(Some(Nanos::from_ms(7))), None);
     }
 
     #[test]
     fn slow_requests_are_a_mistake_and_so_are_those_that_never_end() {
         let (slots, over) = run(Some(Nanos::from_ms(20))).expect("a mistake");
-        assert!(slots < 30 && over < 1.35, "{slots} {over}");
+        assert!(slots < 60 && over < 1.05 * ALLOWED, "{slots} {over}");
         // Those that wait are longer and longer on their way.
         let (slots, over) = run(None).expect("a mistake");
-        assert!(slots < 30 && over < 1.4, "{slots} {over}");
+        assert!(slots < 60 && over < 1.05 * ALLOWED, "{slots} {over}");
     }
 }

@@ -6,11 +6,14 @@
 //! a line at the end is cut off when the file is opened again. The finished file is in the order
 //! of the mixes. It is the same for any number of threads and interruptions.
 //!
-//! Cost: one race ([`MixSimulator::race`]) for each mix.
+//! Cost: one race ([`MixSimulator::race`]) for each mix, and some runs whose channels are divided
+//! on the way ([`MixSimulator::switches`]).
 
-use crate::features::{DECISION_SLOTS, PeriodDemand, SLOTS, in_slots};
+use crate::features::{DECISION_SLOTS, DemandCollector, PeriodDemand, SLOTS, in_slots};
 use crate::mix::Mix;
-use crate::simulation::{MixSimulator, SimulationError, SimulationSettings, StrategyOutcome};
+use crate::simulation::{
+    MixSimulator, SimulationError, SimulationSettings, StrategyOutcome, SwitchOutcome,
+};
 use crate::strategy::{Strategy, TENANTS};
 use crate::vector::Intensity;
 use rayon::prelude::*;
@@ -30,7 +33,7 @@ use std::sync::{Mutex, PoisonError};
 #[serde(deny_unknown_fields)]
 pub struct LabelSource {
     /// Version of the file.
-    pub version: Version<2>,
+    pub version: Version<3>,
     /// Name of the drive.
     pub device: String,
     /// Digest of the drive's configuration ([`device_digest`]).
@@ -78,10 +81,22 @@ impl LabelSource {
         Intensity { requests_per_s_max: self.settings.rate_max_pages }
     }
 
+    /// The requests of a mix.
+    fn requests(&self, labelled: &LabelledMix) -> Vec<Request> {
+        let options = self.settings.request_options(labelled.number, self.page_sectors);
+        labelled.mix.requests(options).collect()
+    }
+
+    /// What a mix asks for in the first slots of its first period T.
+    pub(crate) fn beginning(&self, labelled: &LabelledMix, slots: u64) -> PeriodDemand {
+        let slot = DemandCollector::slot_of(Nanos(self.settings.collect_ns));
+        let tenants = labelled.mix.tenants.len();
+        in_slots(&self.requests(labelled), tenants, slot, slots, self.page_sectors)
+    }
+
     /// What a mix asks for in its whole run, in slots as long as those that decide.
     pub(crate) fn whole_run(&self, labelled: &LabelledMix) -> PeriodDemand {
-        let options = self.settings.request_options(labelled.number, self.page_sectors);
-        let requests: Vec<Request> = labelled.mix.requests(options).collect();
+        let requests = self.requests(labelled);
         let slot = Nanos((self.settings.collect_ns / DECISION_SLOTS).max(1));
         let count = requests.last().map_or(0, |last| last.at.0 / slot.0) + 1;
         in_slots(&requests, labelled.mix.tenants.len(), slot, count, self.page_sectors)
@@ -122,6 +137,8 @@ pub struct LabelledMix {
     pub seen: PeriodDemand,
     /// What every distinct strategy did, in the order in which they were run.
     pub entries: Vec<StrategyOutcome>,
+    /// What dividing the channels did after all had been shared for a while.
+    pub switches: Vec<SwitchOutcome>,
 }
 
 impl LabelledMix {
@@ -297,7 +314,7 @@ fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
 
 /// What is wrong with a labelled mix, if anything.
 fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
-    let LabelledMix { number, mix, seen, entries } = labelled;
+    let LabelledMix { number, mix, seen, entries, switches } = labelled;
     if *mix != source.mix(*number) {
         return Some("is not that of line 1");
     }
@@ -308,6 +325,14 @@ fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
         return Some("has not its figures");
     }
     let tenants = mix.tenants.len();
+    let is_sound = |switch: &SwitchOutcome| {
+        let shares = switch.settled.len() == tenants
+            && switch.settled.iter().all(|share| (0.0..=1.0).contains(share));
+        shares && switch.over_shared > 0.0 && (1..=SLOTS).contains(&switch.slots)
+    };
+    if !switches.iter().all(is_sound) {
+        return Some("has not what its switches did");
+    }
     let is_short = seen.asked.len() != tenants || seen.slots.len() != tenants;
     let is_cut = seen.slots.iter().any(|slots| slots.len() as u64 != SLOTS);
     (is_short || is_cut).then_some("does not say what each tenant asked for")
@@ -344,8 +369,9 @@ pub fn label_mixes(
             .find(|(tenants, _)| *tenants == mix.tenants.len())
             .expect("a list for each number of tenants");
         let entries = simulator.race(strategies, &mix, number)?;
+        let switches = simulator.switches(&mix, number, &entries)?;
         let seen = simulator.observe(&mix, number);
-        let labelled = LabelledMix { number, mix, seen, entries };
+        let labelled = LabelledMix { number, mix, seen, entries, switches };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.add(&line(&labelled)).map_err(io)?;
         kept.1.push(labelled);

@@ -63,21 +63,25 @@ mod forecast;
 mod guard;
 mod queue;
 mod rates;
+mod switch;
 mod text;
 mod vector;
+mod watch;
 
-pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Repeat};
+pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Division, Repeat};
 pub use bursts::{BurstShape, NamedShape};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,
 };
-pub use evaluation::{Evaluation, Score, evaluate};
+pub use evaluation::{Evaluation, Score, SwitchScore, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
 pub use mix::{Mix, MixStyle, MixTenant};
 pub use policy::{Choice, Policy, TenantsError};
 pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
+    SwitchOutcome,
 };
 pub use strategy::Strategy;
+pub use switch::{Outlook, SwitchModel};
 pub use text::{choice_map_chart, choice_map_text, decisions_line, shares_text, training_text};

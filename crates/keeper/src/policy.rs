@@ -8,15 +8,18 @@
 //!
 //! A policy abstains where it is in doubt, and channels stay shared: where the best strategy
 //! promises less than [`Policy::abstain`] over `Shared`. What it must promise grows with how much
-//! requests come in bursts ([`Policy::doubt`]): the next period may be another one.
+//! requests come in bursts ([`Policy::doubt`]): the next period may be another one. On a running
+//! drive a network of parts only proposes; a [`SwitchModel`] decides.
 //!
-//! Cost: a decision of a classifier takes 1 us. One of a network for parts takes 20 us: half for
-//! the queues of seven groups of tenants on every number of channels, half for the network.
+//! Cost: a decision of a classifier takes 1 us. One of a network for parts takes some 12 us: half
+//! for the queues of seven groups of tenants on every number of channels, half for the network; and
+//! some 5 us more for a switch.
 
 use crate::features::ObservedMix;
 use crate::forecast::{self, DriveFigures, Forecast};
 use crate::labels::{LabelSource, is_like};
 use crate::strategy::{Strategy, TENANTS};
+use crate::switch::{self, Outlook, SwitchModel};
 use crate::vector::{FEATURES, Intensity, VECTOR_TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
@@ -78,12 +81,15 @@ pub struct TenantsError {
 /// of a strategy is judged.
 pub const DEVIATIONS: f64 = 2.0;
 
+/// Of how many strategies, those with the best forecasts, a switch is considered.
+const PROPOSALS: usize = 3;
+
 /// A trained network for one drive, and when to trust it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Version of the file.
-    pub version: Version<2>,
+    pub version: Version<3>,
     /// Name of the drive it was trained for.
     pub device: String,
     /// Digest of that drive's configuration ([`crate::labels::device_digest`]).
@@ -108,6 +114,12 @@ pub struct Policy {
     /// How much more it must promise where requests come in bursts: this for each time that
     /// [`ObservedMix::burst`] is as large again by a factor of e. Only networks of parts have it.
     pub doubt: f64,
+    /// What is forecast of dividing the channels of a running drive. Only networks of parts have
+    /// it, and only those that have learned from enough runs: without it an allocator leaves the
+    /// channels shared.
+    // Files without this key are not those of today: `null` says that nothing was learned.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub switch: Option<SwitchModel>,
     /// The strategies to choose from, for tenants ordered as in [`ObservedMix`]. The first one is
     /// `Shared`. For a number of tenants that has parts of its own and none here, a network of
     /// parts chooses from all that there are.
@@ -144,6 +156,8 @@ pub struct DecisionMemory {
     /// For each strategy, depending on the kind of network: its probability, the logarithm of its
     /// ratio to `Shared`, or its total latency in nanoseconds.
     outlook: Vec<f64>,
+    /// The total of `Shared` in the last decision, in nanoseconds, if all is asked for more.
+    busy_shared: Option<f64>,
 }
 
 impl DecisionMemory {
@@ -187,6 +201,9 @@ impl Policy {
         if let Some(strategy) = self.strategies.iter().find(is_wrong) {
             return Err(format!("{strategy} does not divide {all} channels"));
         }
+        if let Some(fault) = self.switch.as_ref().and_then(SwitchModel::fault) {
+            return Err(fault.to_owned());
+        }
         if self.collect_ns == 0 {
             return Err("collect_ns must be above 0".to_owned());
         }
@@ -223,7 +240,8 @@ impl Policy {
         let strategies: Vec<_> = TENANTS.map(|tenants| self.strategies_for(tenants)).collect();
         let forecast = matches!(self.kind, NetworkKind::Parts)
             .then(|| Forecast::new(&strategies, self.drive()));
-        DecisionMemory { strategies, buffer: Buffer::default(), forecast, outlook: Vec::new() }
+        let (buffer, outlook, busy_shared) = (Buffer::default(), Vec::new(), None);
+        DecisionMemory { strategies, buffer, forecast, outlook, busy_shared }
     }
 
     /// The strategies to choose from for this number of tenants.
@@ -243,7 +261,7 @@ impl Policy {
     /// If the memory is another policy's, or [`NetworkKind::check_tenants`] refuses the number of
     /// tenants.
     pub fn choose(&self, observed: &ObservedMix, memory: &mut DecisionMemory) -> Choice {
-        let DecisionMemory { strategies, buffer, forecast, outlook } = memory;
+        let DecisionMemory { strategies, buffer, forecast, outlook, busy_shared } = memory;
         let strategies = &strategies[observed.writers.len() - TENANTS.start()];
         let found = match forecast {
             Some(forecast) => forecast.totals(&self.network, observed),
@@ -254,6 +272,7 @@ impl Policy {
         };
         outlook.clear();
         outlook.extend_from_slice(found);
+        *busy_shared = None;
         let mut best = 0;
         for (number, strategy) in strategies.iter().enumerate() {
             let is_better = match self.kind {
@@ -268,7 +287,11 @@ impl Policy {
         let gain = self.gain(memory, 0, best);
         let doubtful_gain = match best {
             0 => 0.0,
-            _ => self.promise(observed, memory, best, &favourite),
+            // Where requests come in bursts more is wanted: the next period may be another one.
+            _ => match self.busy_promise(observed, memory, &favourite) {
+                Some(promise) => promise - self.doubt * observed.burst.max(1.0).ln(),
+                None => gain,
+            },
         };
         let strategy = match best > 0 && doubtful_gain < self.abstain {
             true => Strategy::Shared,
@@ -277,21 +300,73 @@ impl Policy {
         Choice { strategy, favourite, gain, doubtful_gain }
     }
 
-    /// What the strategy of a number, which is `strategy` on the drive, promises over `Shared`, as
-    /// [`Policy::abstain`] counts, less what it must promise more in bursts.
-    fn promise(
+    /// What a strategy of the drive promises over `Shared`, as a logarithm of latencies, if each
+    /// part, and under `Shared` the whole drive, is asked for [`DEVIATIONS`] standard deviations
+    /// more than was observed; `None` if the network is not one for parts.
+    fn busy_promise(
         &self,
         observed: &ObservedMix,
         memory: &mut DecisionMemory,
-        number: usize,
         strategy: &Strategy,
-    ) -> f64 {
-        let DecisionMemory { forecast: Some(forecast), .. } = memory else {
-            return self.gain(memory, 0, number);
-        };
+    ) -> Option<f64> {
+        let forecast = memory.forecast.as_mut()?;
         let mut total = |one: &Strategy| forecast.total(&self.network, one, observed, DEVIATIONS);
-        (total(&Strategy::Shared) / total(strategy)).ln()
-            - self.doubt * observed.burst.max(1.0).ln()
+        let shared = *memory.busy_shared.get_or_insert_with(|| total(&Strategy::Shared));
+        Some((shared / total(strategy)).ln())
+    }
+
+    /// What the forecast of a switch to a strategy of the drive is made from, after so many slots
+    /// of the first period, once a choice was made from the same observation ([`Policy::choose`]);
+    /// `None` if the network is not one for parts or does not know the strategy, nothing was asked
+    /// for, or the strategy divides nothing.
+    pub(crate) fn switch_inputs(
+        &self,
+        observed: &ObservedMix,
+        slots: u64,
+        strategy: &Strategy,
+        memory: &mut DecisionMemory,
+    ) -> Option<[f64; switch::INPUTS]> {
+        let place = memory.place(observed.writers.len(), &observed.to_ordered(strategy))?;
+        let promises =
+            [self.gain(memory, 0, place), self.busy_promise(observed, memory, strategy)?];
+        let inputs = switch::inputs(observed, slots, strategy, promises, self.drive());
+        inputs.iter().all(|input| input.is_finite()).then_some(inputs)
+    }
+
+    /// The strategy of the drive that gains the most of those that the last choice
+    /// ([`Policy::choose`]) has the best forecasts for, and what is forecast of dividing the
+    /// channels by it now, after so many slots of the first period. Among those whose risk is taken
+    /// if there are any. `None` if it has not learned what switches do, or nothing can be divided.
+    pub(crate) fn best_switch(
+        &self,
+        observed: &ObservedMix,
+        slots: u64,
+        memory: &mut DecisionMemory,
+    ) -> Option<(Strategy, Outlook)> {
+        let model = self.switch.as_ref()?;
+        let strategies = &memory.strategies[observed.writers.len() - TENANTS.start()];
+        let mut places: Vec<usize> = (1..strategies.len())
+            .filter(|&place| strategies[place].is_distinct(&observed.writers))
+            .collect();
+        let outlook = &memory.outlook;
+        places.sort_by(|&a, &b| outlook[a].total_cmp(&outlook[b]));
+        let proposals: Vec<Strategy> =
+            places.iter().take(PROPOSALS).map(|&at| observed.to_drive(&strategies[at])).collect();
+        let mut best: Option<(bool, Strategy, Outlook)> = None;
+        for strategy in proposals {
+            let Some(inputs) = self.switch_inputs(observed, slots, &strategy, memory) else {
+                continue;
+            };
+            let outlook = model.outlook(&inputs);
+            let is_allowed = model.allows(outlook);
+            let is_better = best.as_ref().is_none_or(|(was_allowed, _, known)| {
+                (is_allowed, outlook.gain) > (*was_allowed, known.gain)
+            });
+            if is_better {
+                best = Some((is_allowed, strategy, outlook));
+            }
+        }
+        best.map(|(_, strategy, outlook)| (strategy, outlook))
     }
 
     /// What one strategy promised over another in the last decision, both by their places among

@@ -9,7 +9,7 @@
 //! Cost: some ten additions for each slot and rate; those of a slot wait for those of the slot
 //! before.
 
-use crate::features::SlotPages;
+use crate::features::{DEVIATION_GROUPS, SlotPages, equal_groups};
 use crate::rates::ratio;
 
 /// Mean waits in seconds.
@@ -34,7 +34,7 @@ pub(crate) struct Tanks<const RATES: usize> {
     /// Pages that stand in it: of those that are read, and of all.
     left: [[f64; RATES]; 2],
     /// Pages read and written so far.
-    pages: [[f64; RATES]; 2],
+    pages: [f64; 2],
     /// Twice what stood in the tank before each page, summed: for reads among reads, for reads
     /// among all, and for writes.
     sums: [[f64; RATES]; 3],
@@ -47,16 +47,17 @@ impl<const RATES: usize> Tanks<RATES> {
             pages_per_s,
             drained: pages_per_s.map(|rate| rate * slot_seconds),
             left: [[0.0; RATES]; 2],
-            pages: [[0.0; RATES]; 2],
+            pages: [0.0; 2],
             sums: [[0.0; RATES]; 3],
         }
     }
 
-    /// Adds pages read, of each tank, and written in the next slot.
-    pub fn add(&mut self, read: [f64; RATES], written: f64) {
+    /// Adds pages read and written in the next slot.
+    pub fn add(&mut self, read: f64, written: f64) {
         let Self { drained, left, sums, pages, .. } = self;
+        pages[0] += read;
+        pages[1] += written;
         for rate in 0..RATES {
-            let read = read[rate];
             // Twice what stands in the tank in the middle of the slot.
             let next = (left[0][rate] + read - drained[rate]).max(0.0);
             sums[0][rate] += read * (left[0][rate] + next);
@@ -66,8 +67,6 @@ impl<const RATES: usize> Tanks<RATES> {
             sums[1][rate] += read * both;
             sums[2][rate] += written * both;
             left[1][rate] = next;
-            pages[0][rate] += read;
-            pages[1][rate] += written;
         }
     }
 
@@ -75,7 +74,7 @@ impl<const RATES: usize> Tanks<RATES> {
     pub fn waits(&self) -> [Waits; RATES] {
         std::array::from_fn(|rate| {
             let of = |sum: usize, op: usize| {
-                ratio(self.sums[sum][rate], 2.0 * self.pages[op][rate] * self.pages_per_s[rate])
+                ratio(self.sums[sum][rate], 2.0 * self.pages[op] * self.pages_per_s[rate])
             };
             Waits { reads_alone: of(0, 0), reads: of(1, 0), writes: of(2, 1) }
         })
@@ -86,7 +85,7 @@ impl<const RATES: usize> Tanks<RATES> {
 /// served.
 pub(crate) fn waits(slots: &[[f64; 2]], slot_seconds: f64, pages_per_s: f64) -> Waits {
     let mut tank = Tanks::new(slot_seconds, [pages_per_s]);
-    slots.iter().for_each(|&[read, written]| tank.add([read], written));
+    slots.iter().for_each(|&[read, written]| tank.add(read, written));
     let [waits] = tank.waits();
     waits
 }
@@ -102,19 +101,18 @@ pub(crate) fn add_slots(all: &mut Vec<[f64; 2]>, own: &[SlotPages], times: [f64;
     }
 }
 
-/// Groups of slots that [`unevenness`] looks at.
-const GROUPS: usize = 10;
-
 /// How unevenly pages come: the variance of what comes in a tenth of the slots, over that of
 /// requests at random of `request_pages` pages (of reads and of writes). 1 for requests at random.
 pub(crate) fn unevenness(slots: &[[f64; 2]], request_pages: [f64; 2]) -> f64 {
-    let mut tenths = [0.0; GROUPS];
+    let groups = equal_groups(slots.len());
+    let mut tenths = [0.0; DEVIATION_GROUPS];
+    let tenths = &mut tenths[..groups];
     let mut at_random = 0.0;
     for (number, [read, written]) in slots.iter().enumerate() {
-        tenths[number * GROUPS / slots.len()] += read + written;
+        tenths[number * groups / slots.len()] += read + written;
         at_random += read * request_pages[0] + written * request_pages[1];
     }
-    let count = GROUPS as f64;
+    let count = groups as f64;
     let mean = tenths.iter().sum::<f64>() / count;
     let squares: f64 = tenths.iter().map(|tenth| (tenth - mean).powi(2)).sum();
     ratio(squares / (count - 1.0), at_random / count)

@@ -23,18 +23,6 @@ impl Rates {
         Self { requests, pages }
     }
 
-    /// This share of its reads, and no writes.
-    pub(crate) fn reads(self, share: f64) -> Self {
-        let of = |[reads, _]: [f64; 2]| [share * reads, 0.0];
-        Self { requests: of(self.requests), pages: of(self.pages) }
-    }
-
-    /// Without these.
-    pub(crate) fn less(self, other: Self) -> Self {
-        let less = |own: [f64; 2], other: [f64; 2]| [own[0] - other[0], own[1] - other[1]];
-        Self { requests: less(self.requests, other.requests), pages: less(self.pages, other.pages) }
-    }
-
     /// What several tenants ask for together.
     pub fn sum<'a>(rates: impl Iterator<Item = &'a Self>) -> Self {
         rates.fold(Self::default(), |mut all, own| {

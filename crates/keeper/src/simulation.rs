@@ -15,10 +15,12 @@
 mod race;
 mod saturation;
 mod shares;
+mod switches;
 
 pub use race::StrategyOutcome;
 pub use saturation::{LEVEL_20_SHARE, Saturation};
 pub use shares::ShareOutcome;
+pub use switches::SwitchOutcome;
 
 use crate::binding::bindings;
 use crate::bursts::SECTORS_MAX;
@@ -122,6 +124,8 @@ pub(crate) const LOOKS: u64 = 20;
 #[derive(Debug)]
 pub struct MixSimulator<'a> {
     device: CheckedConfig,
+    /// The same drive for runs that begin without data.
+    first_touch: CheckedConfig,
     settings: SimulationSettings,
     stop: &'a AtomicBool,
 }
@@ -131,7 +135,8 @@ impl<'a> MixSimulator<'a> {
     /// all labels have: with hybrid allocation, where a page goes depends on more than the
     /// strategy.
     pub fn new(device: &CheckedConfig, settings: SimulationSettings, stop: &'a AtomicBool) -> Self {
-        Self { device: with_fewer_blocks(device, &settings), settings, stop }
+        let device = with_fewer_blocks(device, &settings);
+        Self { first_touch: switches::first_touch(&device), device, settings, stop }
     }
 
     /// Whether the caller wants measuring to end.
@@ -260,7 +265,7 @@ mod tests {
         let fewer = MixSimulator::new(&device, settings, &stop);
         let blocks = fewer.device.geometry().blocks_per_plane;
         assert!(blocks < device.geometry().blocks_per_plane / 10, "{blocks}");
-        let whole = MixSimulator { device, settings, stop: &stop };
+        let whole = MixSimulator { first_touch: device.clone(), device, settings, stop: &stop };
         for (number, name) in [(0, "Shared"), (1, "1:7"), (2, "5:1:1:1"), (3, "Isolated")] {
             let mix = Mix::draw(3, number, 4, settings.style);
             let requests: Vec<Request> = mix.requests(whole.request_options(number)).collect();

@@ -3,9 +3,9 @@
 //!
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
-use crate::allocator::Decision;
+use crate::allocator::{Decision, Division};
 use crate::compare::{Aim, Comparison, PlanLine, Untold, WindowComparison};
-use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score};
+use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score, SwitchScore};
 use crate::labels::Labels;
 use crate::simulation::ShareOutcome;
 use crate::strategy::Strategy;
@@ -84,7 +84,26 @@ pub fn training_text(reports: &[TrainingReport]) -> Text {
         add("abstaining, all".to_owned(), &report.score);
     }
     text.table(table);
+    for score in reports.iter().filter_map(|report| report.switches.as_ref()) {
+        text.line(switch_line(score));
+    }
     text
+}
+
+/// How good the forecasts of switches are.
+fn switch_line(score: &SwitchScore) -> String {
+    format!(
+        "of {} divisions of running drives {} ended more than 2 % above Shared; the policy takes a \
+         risk of {} and allows {} of them: {} of these ended so ({} forecast), and it takes {} of \
+         the gains of 10 % and more",
+        score.switches,
+        percent(score.harmful_share),
+        percent(score.risk_max),
+        percent(score.allowed_share),
+        percent(score.harm_of_allowed),
+        percent(score.risk_of_allowed),
+        percent(score.gain_taken)
+    )
 }
 
 impl Evaluation {
@@ -103,6 +122,9 @@ impl Evaluation {
         }
         let mut text = Text::new();
         text.line(format_args!("{} mixes", self.model.mixes)).table(table);
+        if let Some(score) = &self.switches {
+            text.line(switch_line(score));
+        }
         text.line(format_args!(
             "the network: {} weights and biases, {} bytes in single precision ({} by the paper's \
              count of 16 for a neuron), {} multiplications, {:.0} ns a prediction",
@@ -240,11 +262,29 @@ fn seen_line(first: &Decision) -> String {
     let at_ms = first.at_ns as f64 / 1e6;
     let (kinds, shares) = (kinds.join(","), shares.join(","));
     let (favourite, gain, left) = (&first.favourite, first.gain, first.doubtful_gain);
-    let promise = match favourite {
-        Strategy::Shared => "nothing promises more than Shared".to_owned(),
+    let promise = match (&first.division, favourite) {
+        (Some(division), _) => division_words(division),
+        (None, Strategy::Shared) => "nothing promises more than Shared".to_owned(),
         _ => format!("{favourite} promises {gain:.2} over Shared, {left:.2} after doubts"),
     };
     format!("seen at {at_ms:.1} ms: [{}] [{kinds}] [{shares}]; {promise}", first.level)
+}
+
+/// What is forecast of a division, and what came of it.
+fn division_words(division: &Division) -> String {
+    let Division { strategy, risk, gain, is_taken } = division;
+    // A sum of trees may be a little below 0 or above 1.
+    let risk = percent(risk.clamp(0.0, 1.0));
+    let change = (-gain).exp_m1();
+    let change = match change <= 0.0 {
+        true => format!("{} shorter", percent(-change)),
+        false => format!("{} longer", percent(change)),
+    };
+    let end = if *is_taken { "done" } else { "not done" };
+    format!(
+        "{strategy} from then on is expected to make latencies {change}, with a risk of {risk} to \
+         end more than 2 % above Shared: {end}"
+    )
 }
 
 impl WindowComparison {

@@ -4,12 +4,15 @@
 //! Mixes are divided 70 to 30 by a seed, and the 30 % are for testing only. A tenth of the 70 % is
 //! held back during training, for the curves of Fig. 4 and to choose the epoch whose weights are
 //! kept. Then the limits within which the policy trusts its network, `abstain` and `doubt`, are
-//! chosen by cross-validation within the training mixes.
+//! chosen by cross-validation within the training mixes. So is the risk of a switch that a policy
+//! of parts takes; what it forecasts of switches is learned from the promises of networks that have
+//! not seen the mix, since those of the others are too good.
 //!
-//! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more for `abstain`
-//! and `doubt`.
+//! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more.
 
-use crate::evaluation::{Score, followed_cost, score, score_network};
+use crate::evaluation::{
+    Score, SwitchScore, followed_cost, score, score_network, score_switches, switch_examples,
+};
 use crate::features::{DECISION_SLOTS, ObservedMix, PeriodDemand, Rates};
 use crate::forecast::{self, DriveFigures};
 use crate::labels::{LabelSource, LabelledMix, Labels};
@@ -18,14 +21,17 @@ use crate::queue::{add_slots, unevenness, waits};
 use crate::rates::ratio;
 use crate::simulation::{LOOKS, MeanLatencies};
 use crate::strategy::{Strategy, TenantSet};
+use crate::switch::{SwitchExample, SwitchModel};
 use crate::vector::{FEATURES, Intensity};
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_learn::Version;
 use ssdtune_learn::mlp::{
     Activation, Curves, EarlyStopping, MlpError, MlpParams, Optimiser, Targets, Training,
 };
-use ssdtune_learn::{Version, selection};
+use ssdtune_learn::selection::{self, Split};
+use ssdtune_learn::tree::BoostError;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -131,6 +137,9 @@ pub enum TrainError {
     /// The network cannot be trained.
     #[error(transparent)]
     Network(#[from] MlpError),
+    /// The forecasts of switches cannot be trained.
+    #[error(transparent)]
+    Switches(#[from] BoostError),
 }
 
 /// How a training went, and how good the policy is.
@@ -150,6 +159,10 @@ pub struct TrainingReport {
     pub network: Score,
     /// The policy on all test mixes.
     pub score: Score,
+    /// What the policy would have done with the switches of the test mixes; `None` if it has not
+    /// learned what switches do, or there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches: Option<SwitchScore>,
     /// Loss and accuracy after each epoch.
     pub curves: Curves,
 }
@@ -188,8 +201,10 @@ pub fn train(
         NetworkKind::Classifier | NetworkKind::Ranker => Parts::new(),
     };
     let (bold, curves, epoch) = fit(labels, &mixes, &parts, recipe, schedule)?;
-    let (abstain, doubt) = abstention(labels, &mixes, &parts, recipe, schedule)?;
-    let policy = Policy { abstain, doubt, made_by, ..bold };
+    let folds = folds(labels, &mixes, &parts, recipe, schedule)?;
+    let (abstain, doubt) = abstention(&folds, recipe);
+    let switch = learn_switches(&labels.source, &folds)?;
+    let policy = Policy { abstain, doubt, switch, made_by, ..bold };
     let seconds = start.elapsed().as_secs_f64();
     let report = TrainingReport {
         recipe: recipe.name,
@@ -199,6 +214,7 @@ pub fn train(
         loss: curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN),
         network: score_network(&policy, &test),
         score: score(&policy, &test),
+        switches: score_switches(&policy, &labels.source, &test),
         curves,
     };
     Ok((policy, report))
@@ -232,6 +248,7 @@ fn fit(
         kind: recipe.kind,
         abstain: 0.0,
         doubt: 0.0,
+        switch: None,
         strategies,
         network: model,
     };
@@ -411,17 +428,33 @@ fn log_ratio(mix: &LabelledMix, observed: &ObservedMix, strategy: &Strategy) -> 
     (own / shared).min(WORST_RATIO).ln()
 }
 
-/// Chooses `abstain` and `doubt`: the limits that cost an allocator that follows the runs the
-/// least, where a loss against `Shared` beyond [`crate::evaluation::HARMLESS`] counts [`HARM`]
-/// times. Each mix is judged by a network that has not learned from it, because a network never
+/// A policy that never abstains, and training mixes that it has not learned from: a network never
 /// doubts what it has learned.
-fn abstention(
+type Fold<'a> = (Policy, Vec<&'a LabelledMix>);
+
+/// The training mixes in [`FOLDS`] parts, each with a policy that has learned from the others.
+fn folds<'a>(
     labels: &Labels,
-    mixes: &[&LabelledMix],
+    mixes: &[&'a LabelledMix],
     parts: &Parts,
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
-) -> Result<(f64, f64), TrainError> {
+) -> Result<Vec<Fold<'a>>, TrainError> {
+    let found = mixes.len();
+    let folds =
+        selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
+    let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
+    let fold = |fold: Split| {
+        let policy = fit(labels, &of(&fold.train), parts, recipe, schedule)?.0;
+        Ok((policy, of(&fold.test)))
+    };
+    folds.into_iter().map(fold).collect()
+}
+
+/// Chooses `abstain` and `doubt`: the limits that cost an allocator that follows the runs the
+/// least, where a loss against `Shared` beyond [`crate::evaluation::HARMLESS`] counts [`HARM`]
+/// times.
+fn abstention(folds: &[Fold], recipe: TrainingRecipe) -> (f64, f64) {
     let (promises, doubts): (&[f64], &[f64]) = match recipe.kind {
         NetworkKind::Classifier => (&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &[0.0]),
         NetworkKind::Ranker => {
@@ -436,19 +469,47 @@ fn abstention(
         .iter()
         .flat_map(|&abstain| doubts.iter().map(move |&doubt| (abstain, doubt)))
         .collect();
-    let found = mixes.len();
-    let folds =
-        selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
     let mut costs = vec![0.0; candidates.len()];
-    for fold in folds {
-        let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
-        let (known, unknown) = (of(&fold.train), of(&fold.test));
-        let policy = fit(labels, &known, parts, recipe, schedule)?.0;
+    for (policy, unknown) in folds {
         for (cost, &(abstain, doubt)) in costs.iter_mut().zip(&candidates) {
             let policy = Policy { abstain, doubt, ..policy.clone() };
-            *cost += followed_cost(&policy, &unknown, HARM) * unknown.len() as f64;
+            *cost += followed_cost(&policy, unknown, HARM) * unknown.len() as f64;
         }
     }
     let judged = candidates.into_iter().zip(costs);
-    Ok(judged.min_by(|a, b| a.1.total_cmp(&b.1)).map_or((0.0, 0.0), |(best, _)| best))
+    judged.min_by(|a, b| a.1.total_cmp(&b.1)).map_or((0.0, 0.0), |(best, _)| best)
+}
+
+/// The risks of a switch, 0 to 1, of which the one is taken that costs the least.
+const RISKS: [f64; 9] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2];
+
+/// Learns what switches do, and chooses the risk to take: the one that costs the least on mixes
+/// that were not learned from. A loss against `Shared` beyond [`crate::evaluation::HARMLESS`]
+/// counts [`HARM`] times. `None` if there are too few switches.
+fn learn_switches(source: &LabelSource, folds: &[Fold]) -> Result<Option<SwitchModel>, BoostError> {
+    let examples: Vec<Vec<SwitchExample>> =
+        folds.iter().map(|(policy, unknown)| switch_examples(policy, source, unknown)).collect();
+    let mut costs = [0.0; RISKS.len()];
+    for (number, unknown) in examples.iter().enumerate() {
+        let others = examples.iter().enumerate().filter(|(other, _)| *other != number);
+        let known: Vec<&SwitchExample> = others.flat_map(|(_, own)| own).collect();
+        let Some(mut model) = SwitchModel::fit(&known)? else { return Ok(None) };
+        for example in unknown {
+            let outlook = model.outlook(&example.inputs);
+            for (cost, risk_max) in costs.iter_mut().zip(RISKS) {
+                model.risk_max = risk_max;
+                if model.allows(outlook) {
+                    *cost += example.log_ratio + HARM * example.harm();
+                }
+            }
+        }
+    }
+    let chosen = costs.iter().zip(RISKS).min_by(|a, b| a.0.total_cmp(b.0));
+    let risk_max = chosen.map_or(0.0, |(_, risk)| risk);
+    let all: Vec<&SwitchExample> = examples.iter().flatten().collect();
+    let model = SwitchModel::fit(&all)?;
+    Ok(model.map(|mut model| {
+        model.risk_max = risk_max;
+        model
+    }))
 }

@@ -3,8 +3,8 @@
 use crate::scenes::{config, fast, policy, settings};
 use ssdtune_experiment::{Blank, Nothing, Preparation, Start};
 use ssdtune_keeper::{
-    Allocator, AllocatorError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Repeat, Strategy,
-    TenantsError,
+    Allocator, AllocatorError, MeanLatencies, Mix, MixSimulator, MixTenant, Plan, PlanRunner,
+    Repeat, Strategy, StrategyOutcome, TenantsError,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, presets};
@@ -68,6 +68,42 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     let kinds: Vec<&[bool]> = always.decisions.iter().map(|d| &d.reads[..]).collect();
     assert_eq!((kinds[0], kinds[kinds.len() - 1]), (&[false, true][..], &[true, false][..]));
     assert!(always.means.total_ns() < once.means.total_ns(), "{:?} {:?}", always.means, once.means);
+}
+
+/// What a switch is labelled with is what an allocator does that makes it.
+#[test]
+fn a_switch_is_labelled_with_what_an_allocator_does() {
+    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
+    let simulator = MixSimulator::new(&config, settings(), &stop);
+    let tenants = [true, false].map(|writes| MixTenant::plain(writes, 0.5));
+    let mix = Mix { level: 10, tenants: tenants.into() };
+    let entry = |name: &str, read_ns: f64| StrategyOutcome {
+        strategy: name.parse().unwrap(),
+        means: MeanLatencies { read_ns, write_ns: 0.0 },
+        parts: Vec::new(),
+        behind: None,
+        looks: 20,
+    };
+    let entries = [entry("Shared", 1.0), entry("5:3", 2.0), entry("2:6", 3.0)];
+    // The mix of this number is tried at the end of the period, on a drive without data.
+    let number = 3;
+    let switches = simulator.switches(&mix, number, &entries).expect("switches");
+    let again = simulator.switches(&mix, number, &entries).expect("switches");
+    assert_eq!(switches, again);
+    let at = |slots: u64| switches.iter().filter(move |one| one.slots == slots);
+    assert!(at(50).count() >= 1 && at(250).count() >= 1, "{switches:?}");
+    let last = at(250).find(|one| one.strategy.to_string() == "5:3").expect("the best one");
+    let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
+    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
+        .expect("legal");
+    let policy = policy("5:3");
+    let collect = Nanos(settings().collect_ns);
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
+    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
+    assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");
+    let over_shared = keeper.means.total_ns() / shared.means.total_ns();
+    assert!((last.over_shared / over_shared - 1.0).abs() < 1e-12, "{last:?} {over_shared}");
 }
 
 #[test]

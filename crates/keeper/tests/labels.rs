@@ -27,6 +27,7 @@ fn elimination_changes_no_label_and_gives_most_strategies_up() {
             mix: mix.clone(),
             seen: PeriodDemand::default(),
             entries,
+            switches: Vec::new(),
         });
         assert_eq!(raced.best(), whole.best(), "mix {number}");
         for entry in raced.entries.iter().filter(|entry| entry.behind.is_none()) {

@@ -44,7 +44,8 @@ fn scores_count_ties_and_regret() {
         entry("Shared", 120.0, None),
         entry("1:7", 110.0, Some(2.5)),
     ];
-    let row = LabelledMix { number: 0, mix: source.mix(0), seen: PeriodDemand::default(), entries };
+    let (seen, switches) = (PeriodDemand::default(), Vec::new());
+    let row = LabelledMix { number: 0, mix: source.mix(0), seen, entries, switches };
     let judge = |name: &str| score_choices(&[&row], &[name.parse().unwrap()]);
     let (best, tie, bad) = (judge("5:3"), judge("6:2"), judge("1:7"));
     assert_eq!((best.accuracy, best.tie_accuracy, best.regret_mean), (1.0, 1.0, 0.0));

@@ -42,10 +42,10 @@ pub fn policy(best: &str) -> Policy {
     let bias: Vec<f64> =
         strategies.iter().map(|s| if s.to_string() == best { -0.5 } else { 0.0 }).collect();
     let text = serde_json::json!({
-        "version": 2, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
+        "version": 3, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
         "kind": "ranker",
-        "abstain": 0.01, "doubt": 0.0,
+        "abstain": 0.01, "doubt": 0.0, "switch": null,
         "strategies": strategies,
         "network": { "version": 1, "activation": "relu", "output": "linear",
             "layers": [{ "inputs": 9, "weights": vec![0.0; 9 * 42], "bias": bias }] },

@@ -11,7 +11,7 @@
 //! | [`kmeans`] | k-means clustering, with distances and thresholds | linfa-clustering |
 //! | [`ridge`] | Ridge regression in closed form | faer |
 //! | [`gp`] | Gaussian process regression, RBF + rational quadratic + white | faer |
-//! | [`tree`] | regression tree with linear or constant leaves, bags of such trees, boosted trees | - |
+//! | [`tree`] | regression trees with linear or constant leaves, bags of them, boosted trees | - |
 //! | [`mlp`] | multilayer perceptron: inference in plain Rust, training by `ssdtune-train` | - |
 //!
 //! Three more modules help to use them: [`selection`] splits rows for cross-validation and searches

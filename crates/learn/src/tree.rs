@@ -30,8 +30,8 @@
 //! **Bags.** [`BagParams`] grows many trees on bootstrap samples and averages them. A bag usually
 //! predicts better than one tree, but nobody can read it.
 //!
-//! **Boosted trees.** [`BoostParams`] grows small trees of constant leaves one after the other, each
-//! on what the others left over, for several outputs at once.
+//! **Boosted trees.** [`BoostParams`] grows small trees of constant leaves one after the other,
+//! each on what the others left over, for several outputs at once.
 //!
 //! **Cost.** A node with n rows and d columns costs O(d·n·(log n + d²)) with linear leaves and
 //! O(d·n·log n) with constant leaves. Pruning by k folds grows k more trees.

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     if mixes.is_empty() {
         return Err(InFile::failure(&args.labels, None, "it holds no mix to judge the network by"));
     }
-    let evaluation = evaluate(&policy, &mixes).map_err(Failure::input)?;
+    let evaluation = evaluate(&policy, &labels.source, &mixes).map_err(Failure::input)?;
     let cost = decision_cost(&policy, &mixes);
     let text = evaluation.text(&cost);
     context.show(&Document { evaluation, cost }, text)

@@ -64,6 +64,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 fn failure(error: TrainError) -> Failure {
     match error {
         TrainError::TooFew { .. } | TrainError::Tenants(_) => Failure::input(error),
-        TrainError::Network(_) => Failure::Work(error.into()),
+        TrainError::Network(_) | TrainError::Switches(_) => Failure::Work(error.into()),
     }
 }

@@ -1,0 +1,190 @@
+//! What dividing the channels of a running drive does to a mix, by simulation.
+//!
+//! Strategies are labelled on drives that place data by them from the beginning. An allocator has
+//! no such drive: all tenants share all channels first, and what is placed until it divides them
+//! stays where it is. Here the drive is empty at first, as in the paper: a page gets its place when
+//! it is first read or written. Under one mix in [`HELD`] it holds all working sets already, since
+//! dividing the channels of such drives hardly ever pays, and that must be known. It serves the mix
+//! once with shared channels to its end, and once for each moment and strategy that are tried.
+//!
+//! Cost: a whole run for each outcome, and one more for each mix.
+
+use super::race::StrategyOutcome;
+use super::{MeanLatencies, MixSimulator, SimulationError};
+use crate::binding::bind;
+use crate::features::SLOTS;
+use crate::mix::Mix;
+use crate::strategy::Strategy;
+use crate::watch::{MOMENTS, Watch};
+use serde::{Deserialize, Serialize};
+use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, Tally, serve};
+use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
+use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
+use ssdtune_trace::Request;
+
+/// The second strategy that is tried gives each tenant a part of its own in one case of so many.
+const OWN_PARTS: u64 = 4;
+
+/// One mix in so many is served by a drive that holds its data at the start.
+const HELD: u64 = 4;
+
+/// What dividing the channels at one moment did to a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchOutcome {
+    /// After how many slots of the first period T ([`SLOTS`]) the channels were divided.
+    pub slots: u64,
+    /// For each tenant, the share of its reads, 0 to 1, that found data on all channels shortly
+    /// before.
+    pub settled: Vec<f64>,
+    /// How they were divided.
+    pub strategy: Strategy,
+    /// Mean read plus mean write latency of the whole run, over that of a run that shared all
+    /// channels to its end.
+    pub over_shared: f64,
+}
+
+/// What an allocator sees at a moment of the first period.
+#[derive(Clone)]
+struct Moment {
+    slots: u64,
+    /// For each tenant, the share of its reads that find data on all channels.
+    settled: Vec<f64>,
+    /// Whether each tenant mostly wrote until then.
+    writers: Vec<bool>,
+}
+
+/// Channels are divided by this strategy at this moment.
+type Switch<'a> = (&'a Moment, &'a Strategy);
+
+impl MixSimulator<'_> {
+    /// What dividing the channels did, at two moments of the first period, by two strategies each:
+    /// the one that would be the best from the beginning, and one drawn from all, mostly of two
+    /// parts, since an allocator does not know which is the best. Moments and strategies change
+    /// with the number of the mix. There is nothing to tell if the mix is over before.
+    ///
+    /// # Errors
+    /// The drive cannot be simulated, has no room, or the caller stopped it.
+    pub fn switches(
+        &self,
+        mix: &Mix,
+        number: u64,
+        entries: &[StrategyOutcome],
+    ) -> Result<Vec<SwitchOutcome>, SimulationError> {
+        let Some(best) = best_division(entries) else { return Ok(Vec::new()) };
+        let requests: Vec<Request> = mix.requests(self.request_options(number)).collect();
+        let is_held = (number / 2).is_multiple_of(HELD);
+        let writers = mix.writers();
+        let (shared, moments) = self.switched(&writers, is_held, &requests, None)?;
+        let mut outcomes = Vec::new();
+        for (place, moment) in (0u32..).zip(&moments) {
+            if u64::from(place % 2) != number % 2 {
+                continue;
+            }
+            let draw = (number / 2).wrapping_mul(GOLDEN_STEP).rotate_left(8 + 16 * place);
+            let tried = [Some(best), drawn(entries, best, draw)];
+            let is_division = |one: &&Strategy| one.is_distinct(&moment.writers);
+            for strategy in tried.into_iter().flatten().filter(is_division) {
+                let switch = Some((moment, strategy));
+                let (own, _) = self.switched(&writers, is_held, &requests, switch)?;
+                outcomes.push(SwitchOutcome {
+                    slots: moment.slots,
+                    settled: moment.settled.clone(),
+                    strategy: strategy.clone(),
+                    over_shared: own.total_ns() / shared.total_ns(),
+                });
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Means over a run on a drive that was empty or held all working sets, and the moments until
+    /// the channels were divided.
+    fn switched(
+        &self,
+        writers: &[bool],
+        is_held: bool,
+        requests: &[Request],
+        switch: Option<Switch>,
+    ) -> Result<(MeanLatencies, Vec<Moment>), SimulationError> {
+        let mut drive = match is_held {
+            true => self.drive(&Strategy::Shared, writers)?,
+            false => self.empty_drive(writers.len())?,
+        };
+        let mut watch = Watch::new(Nanos(self.settings.collect_ns), &drive);
+        let (mut tally, mut moments, mut fault) = (Tally::default(), Vec::new(), None);
+        let mut is_watching = true;
+        let streams = vec![Stream { tenant: None, ..Stream::open(requests.iter().copied()) }];
+        let slot = Some(watch.slot());
+        let served = serve(&mut drive, streams, slot, self.stop, |drive, done, look| {
+            done.iter().for_each(|completion| tally.add(completion));
+            if !is_watching || !matches!(look, Look::IntervalEnd(_)) {
+                return true;
+            }
+            let asked = watch.asked(drive);
+            let Some(slots) = watch.add(&asked, drive, &MOMENTS) else { return true };
+            is_watching = slots != SLOTS;
+            let (settled, writers) = (watch.settled(drive), watch.period().writers());
+            moments.push(Moment { slots, settled, writers });
+            if let Some((now, strategy)) = switch.filter(|(moment, _)| moment.slots == slots) {
+                fault = bind(drive, strategy, &now.writers).err();
+                is_watching = false;
+            }
+            fault.is_none()
+        });
+        if let Some(fault) = fault {
+            return Err(PrepareError::from(fault).into());
+        }
+        match served {
+            Served::Completed | Served::GivenUp => Ok((MeanLatencies::of(&tally.total()), moments)),
+            Served::Interrupted => Err(SimulationError::Interrupted),
+            Served::OutOfSpace { .. } => {
+                let strategy = switch.map_or(Strategy::Shared, |(_, strategy)| strategy.clone());
+                Err(SimulationError::OutOfSpace { strategy })
+            }
+        }
+    }
+
+    /// A drive that holds nothing, whose tenants share all channels.
+    fn empty_drive(&self, tenants: usize) -> Result<Simulator, PrepareError> {
+        let tenants = vec![Tenant::sole(&self.first_touch); tenants];
+        let observe = Observe { completions: true, ..Observe::default() };
+        let blank = Blank::new(&self.first_touch, &tenants, observe);
+        let empty = Preparation::of(Start::Empty, self.device.run.seed);
+        blank.prepare(&empty, &Nothing, self.stop)
+    }
+}
+
+/// A drive on which a page gets its place when it is first read or written.
+pub(super) fn first_touch(device: &CheckedConfig) -> CheckedConfig {
+    let mut config = (**device).clone();
+    config.compat.read_allocates = true;
+    config.check().unwrap_or_else(|_| device.clone())
+}
+
+/// The strategy that divides the channels best if it does so from the beginning, as far as that is
+/// known.
+fn best_division(entries: &[StrategyOutcome]) -> Option<&Strategy> {
+    let total = |entry: &StrategyOutcome| entry.means.total_ns();
+    let least = entries.iter().filter(|e| e.behind.is_none()).map(total).fold(f64::MAX, f64::min);
+    let ratio = |entry: &StrategyOutcome| {
+        let whole = total(entry) / least;
+        entry.behind.map_or(whole, |behind| behind.max(whole))
+    };
+    let divided = entries.iter().filter(|entry| entry.strategy != Strategy::Shared);
+    let best = divided.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    best.map(|entry| &entry.strategy)
+}
+
+/// Another strategy that divides the channels, by a number drawn at random.
+fn drawn<'a>(entries: &'a [StrategyOutcome], best: &Strategy, draw: u64) -> Option<&'a Strategy> {
+    let of_two = !draw.is_multiple_of(OWN_PARTS);
+    let mut others: Vec<&Strategy> = (entries.iter().map(|entry| &entry.strategy))
+        .filter(|one| **one != Strategy::Shared && *one != best)
+        .filter(|one| matches!(one, Strategy::ByKind { .. }) == of_two)
+        .collect();
+    // The order of a race is not that of the strategies.
+    others.sort();
+    let count = others.len() as u64;
+    (count > 0).then(|| others[(draw / OWN_PARTS % count) as usize])
+}
