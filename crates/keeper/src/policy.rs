@@ -81,7 +81,8 @@ pub struct TenantsError {
 /// of a strategy is judged.
 pub const DEVIATIONS: f64 = 2.0;
 
-/// Of how many strategies, those with the best forecasts, a switch is considered.
+/// Number of strategies, those with the least forecast latencies, whose risk is looked at. With one
+/// alone a network that is wrong about the best would decide; each costs 3 us.
 const PROPOSALS: usize = 3;
 
 /// A trained network for one drive, and when to trust it.
@@ -315,10 +316,10 @@ impl Policy {
         Some((shared / total(strategy)).ln())
     }
 
-    /// What the forecast of a switch to a strategy of the drive is made from, after so many slots
-    /// of the first period, once a choice was made from the same observation ([`Policy::choose`]);
-    /// `None` if the network is not one for parts or does not know the strategy, nothing was asked
-    /// for, or the strategy divides nothing.
+    /// The inputs of a [`SwitchModel`] for dividing the channels by `strategy` after `slots` slots
+    /// of the first period, 1 to 250. [`Policy::choose`] must have seen the same observation
+    /// before: the promises come from its memory. `None` if the network is not one for parts or
+    /// does not know the strategy, nothing was asked for, or the strategy divides nothing.
     pub(crate) fn switch_inputs(
         &self,
         observed: &ObservedMix,
@@ -333,10 +334,11 @@ impl Policy {
         inputs.iter().all(|input| input.is_finite()).then_some(inputs)
     }
 
-    /// The strategy of the drive that gains the most of those that the last choice
-    /// ([`Policy::choose`]) has the best forecasts for, and what is forecast of dividing the
-    /// channels by it now, after so many slots of the first period. Among those whose risk is taken
-    /// if there are any. `None` if it has not learned what switches do, or nothing can be divided.
+    /// The division with the greatest expected gain, with its risk and gain, after `slots` slots
+    /// of the first period, 1 to 250. Looked at are the [`PROPOSALS`] strategies with the least
+    /// total latencies in the last [`Policy::choose`], which must have seen the same observation.
+    /// One that [`SwitchModel::allows`] goes before all that it does not. `None` if the policy has
+    /// no switch model, or no strategy divides the channels.
     pub(crate) fn best_switch(
         &self,
         observed: &ObservedMix,

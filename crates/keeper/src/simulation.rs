@@ -124,7 +124,8 @@ pub(crate) const LOOKS: u64 = 20;
 #[derive(Debug)]
 pub struct MixSimulator<'a> {
     device: CheckedConfig,
-    /// The same drive for runs that begin without data.
+    /// The same drive, on which a page gets its place when it is first read or written: runs with
+    /// [`SwitchOutcome`]s begin without data, where a read would else cost no flash read.
     first_touch: CheckedConfig,
     settings: SimulationSettings,
     stop: &'a AtomicBool,

@@ -22,10 +22,12 @@ use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
 use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::Request;
 
-/// The second strategy that is tried gives each tenant a part of its own in one case of so many.
+/// The second strategy is drawn from those of two parts in 3 of 4 moments, and from all others
+/// (`Isolated`, a part for each tenant) in 1 of `OWN_PARTS`: these are many and seldom proposed.
 const OWN_PARTS: u64 = 4;
 
-/// One mix in so many is served by a drive that holds its data at the start.
+/// 1 mix in `HELD` is served by a drive that holds all working sets at the start: on such drives
+/// hardly any division pays, and forecasts must have seen that.
 const HELD: u64 = 4;
 
 /// What dividing the channels at one moment did to a mix.
