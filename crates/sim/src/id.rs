@@ -72,6 +72,8 @@ passing! {
     JobId;
     /// A place for a page in the data cache.
     SlotId;
+    /// An index of a long queue in front of a die.
+    IndexId;
 }
 
 /// Records of things that come and go. The place of a removed record is used again.

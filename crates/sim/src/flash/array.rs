@@ -79,6 +79,12 @@ fn queue_index((class, priority): Source) -> usize {
     }
 }
 
+/// The queue of a class and a priority among all queues of all dies.
+#[inline]
+fn queue_of(die: DieId, source: Source) -> usize {
+    die.0 as usize * QUEUES + queue_index(source)
+}
+
 /// What a die is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DieState {
@@ -350,9 +356,9 @@ impl FlashArray {
             let channel = &mut self.channels[unit.channel];
             channel.ready.insert(channel.within(record.unit));
         }
-        let (queue, page) = (queue_index((record.class, record.priority)), record.page);
-        self.long.push((record.die, queue), page, id);
-        self.dies[record.die].queues[queue].push(transactions, id);
+        let (die, source, page) = (record.die, (record.class, record.priority), record.page);
+        self.long.push(queue_of(die, source), page, id);
+        self.dies[die].queues[queue_index(source)].push(transactions, id);
     }
 
     /// Takes a transaction out of its queue.
@@ -366,11 +372,10 @@ impl FlashArray {
             let channel = &mut self.channels[unit.channel];
             channel.ready.remove(channel.within(record.unit));
         }
-        let queue = queue_index((record.class, record.priority));
-        let (die, page) = (record.die, record.page);
-        let list = &mut self.dies[die].queues[queue];
+        let (die, source, page) = (record.die, (record.class, record.priority), record.page);
+        let list = &mut self.dies[die].queues[queue_index(source)];
         list.remove(transactions, id);
-        self.long.remove((die, queue), page, id, list.head.is_none());
+        self.long.remove(queue_of(die, source), page, id, list.head.is_none());
         transactions[id].next = None;
     }
 
@@ -402,23 +407,31 @@ impl FlashArray {
         self.dies[die].queues[queue_index(source)].head
     }
 
-    /// Whether [`FlashArray::of_page`] has an index to look in.
+    /// Whether the transactions of a class and priority that wait for a die have an index by the
+    /// offset of their page.
     #[inline]
     pub fn is_indexed(&self, die: DieId, source: Source) -> bool {
-        self.long.has((die, queue_index(source)))
+        self.long.has(queue_of(die, source))
     }
 
-    /// The transactions of a class and priority that wait for a die with pages of an offset, oldest
-    /// first.
-    pub fn of_page(
-        &mut self,
-        transactions: &Transactions,
-        die: DieId,
-        source: Source,
-        page: PageId,
-    ) -> Vec<TransactionId> {
+    /// Gives the transactions of a class and priority that wait for a die an index, unless they
+    /// have one.
+    pub fn index(&mut self, transactions: &Transactions, die: DieId, source: Source) {
         let first = self.first(die, source);
-        self.long.of_page(transactions, (die, queue_index(source)), first, page)
+        self.long.index(transactions, queue_of(die, source), first);
+    }
+
+    /// The first transaction of a class and priority that waits for a die with a page of an offset,
+    /// or of another one that shares its place in the index.
+    #[inline]
+    pub fn first_of_page(&self, die: DieId, source: Source, page: PageId) -> Option<TransactionId> {
+        self.long.first(queue_of(die, source), page)
+    }
+
+    /// The transaction behind one that shares its place in the index.
+    #[inline]
+    pub fn next_of_page(&self, id: TransactionId) -> Option<TransactionId> {
+        self.long.behind(id)
     }
 
     /// Whether a class and priority may have transactions for a die in planes other than the given
@@ -495,7 +508,8 @@ impl FlashArray {
                         at = record.next;
                     }
                     found += length(queue.head);
-                    self.long.check(transactions, (die_name, index), queue.head);
+                    let number = die_name.0 as usize * QUEUES + index;
+                    self.long.check(transactions, number, queue.head);
                 }
                 let lists = [die.list, die.kept, die.out, die.loaded.map(|loaded| loaded.list)];
                 found += lists.into_iter().map(length).sum::<usize>();

@@ -1,103 +1,163 @@
 //! Long queues of a die, looked up by the offset of the page in its block.
 //!
 //! What a command takes besides its first transaction has the same offset. Most queues are short,
-//! and a walk finds it. But the collection of a superblock queues thousands of reads in front of a
-//! die at once, those of one plane behind those of another. Where the page in the other plane is
-//! not valid, a walk to the end finds nothing. So a queue that was long once has this index until
-//! it is empty. It says what a walk would find, in the order of the queue, so it changes no result;
+//! and a walk finds it. But in front of an overloaded drive hundreds wait for a die, and the
+//! collection of a superblock queues thousands of reads at once, those of one plane behind those of
+//! another. Where no other plane has a page of the offset, a walk to the end finds nothing. So a
+//! queue that was long once has an index until it is empty: a chain for every offset, modulo
+//! [`CHAINS`], in the order of the queue. It says what a walk would find, so it changes no result;
 //! snapshots leave it out.
 
 use super::transaction::Transaction;
-use crate::id::{DieId, Slab, TransactionId};
+use crate::id::{IndexId, Place, Slab, TransactionId};
 use ssdtune_model::PageId;
-use std::collections::BTreeMap;
 
-/// So many transactions are walked over before the queue gets an index. Queues of a busy drive have
-/// hundreds, and a walk finds partners early there: with 64, drives of ordinary blocks were slower.
-/// Debug builds use the index early, so that their tests try it.
-pub(super) const LONG: u32 = if cfg!(debug_assertions) { 4 } else { 512 };
+/// Transactions that are walked over before the queue gets an index. With 8, 16 and 32, mixes of
+/// tenants that overload a drive take the same time, with 64 they take 3 % more, without indexes
+/// half more. Debug builds use the index early, so that their tests try it.
+pub(super) const LONG: u32 = if cfg!(debug_assertions) { 4 } else { 16 };
 
-/// The transactions of a queue by the offset of their page, oldest first.
-type ByPage = BTreeMap<PageId, Vec<TransactionId>>;
+/// Chains of an index, of 8 B each; a power of two, so that the modulo costs one instruction.
+const CHAINS: usize = 256;
 
-/// A die, and the place of the queue among its queues.
-type Key = (DieId, usize);
+/// The oldest and the youngest transaction of a chain.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+struct Chain {
+    first: Option<TransactionId>,
+    last: Option<TransactionId>,
+}
+
+/// The chains of a queue, by the offset of the page modulo their number.
+type Index = [Chain; CHAINS];
 
 #[derive(Clone, Default)]
-pub(super) struct LongQueues(BTreeMap<Key, ByPage>);
+pub(super) struct LongQueues {
+    indexes: Slab<IndexId, Index>,
+    /// The index of each queue that has one. Empty as long as none had.
+    of_queue: Vec<Option<IndexId>>,
+    /// The transaction behind each one in its chain, by the places of transactions.
+    behind: Vec<Option<TransactionId>>,
+}
+
+#[inline]
+fn chain_of(page: PageId) -> usize {
+    page.0 as usize % CHAINS
+}
 
 impl LongQueues {
+    /// The index of a queue. `queue` is its number among all queues of all dies, here and below.
+    #[inline]
+    fn index_of(&self, queue: usize) -> Option<IndexId> {
+        self.of_queue.get(queue).copied().flatten()
+    }
+
     /// Whether a queue has an index.
     #[inline]
-    pub fn has(&self, key: Key) -> bool {
-        !self.0.is_empty() && self.0.contains_key(&key)
+    pub fn has(&self, queue: usize) -> bool {
+        self.index_of(queue).is_some()
     }
 
     /// Notes a transaction at the end of its queue.
     #[inline]
-    pub fn push(&mut self, key: Key, page: PageId, id: TransactionId) {
-        if !self.0.is_empty()
-            && let Some(pages) = self.0.get_mut(&key)
-        {
-            pages.entry(page).or_default().push(id);
+    pub fn push(&mut self, queue: usize, page: PageId, id: TransactionId) {
+        if let Some(index) = self.index_of(queue) {
+            self.append(index, page, id);
+        }
+    }
+
+    fn append(&mut self, index: IndexId, page: PageId, id: TransactionId) {
+        if self.behind.len() <= id.index() {
+            self.behind.resize(id.index() + 1, None);
+        }
+        self.behind[id.index()] = None;
+        let chain = &mut self.indexes[index][chain_of(page)];
+        match chain.last.replace(id) {
+            None => chain.first = Some(id),
+            Some(last) => self.behind[last.index()] = Some(id),
         }
     }
 
     /// Notes that a transaction has left its queue, which may be empty now.
     #[inline]
-    pub fn remove(&mut self, key: Key, page: PageId, id: TransactionId, is_empty: bool) {
-        if !self.0.is_empty() {
-            self.remove_from_index(key, page, id, is_empty);
-        }
-    }
-
-    #[inline(never)]
-    fn remove_from_index(&mut self, key: Key, page: PageId, id: TransactionId, is_empty: bool) {
-        if is_empty {
-            self.0.remove(&key);
-        } else if let Some(pages) = self.0.get_mut(&key)
-            && let Some(same) = pages.get_mut(&page)
-        {
-            same.retain(|&other| other != id);
-            if same.is_empty() {
-                pages.remove(&page);
+    pub fn remove(&mut self, queue: usize, page: PageId, id: TransactionId, is_empty: bool) {
+        if let Some(index) = self.index_of(queue) {
+            self.unlink(index, page, id);
+            if is_empty {
+                self.of_queue[queue] = None;
+                self.indexes.remove(index);
             }
         }
     }
 
-    /// The transactions of a queue with pages of an offset, oldest first. `first` is the oldest one
-    /// of the queue.
-    pub fn of_page(
+    fn unlink(&mut self, index: IndexId, page: PageId, id: TransactionId) {
+        let behind = self.behind[id.index()];
+        let chain = &mut self.indexes[index][chain_of(page)];
+        let mut before = None;
+        let mut at = chain.first;
+        while let Some(other) = at
+            && other != id
+        {
+            before = at;
+            at = self.behind[other.index()];
+        }
+        debug_assert_eq!(at, Some(id), "every transaction of the queue is in its chain");
+        match before {
+            None => chain.first = behind,
+            Some(before) => self.behind[before.index()] = behind,
+        }
+        if behind.is_none() {
+            chain.last = before;
+        }
+    }
+
+    /// Gives a queue an index if it has none. `first` is its oldest transaction.
+    pub fn index(
         &mut self,
         transactions: &Slab<TransactionId, Transaction>,
-        key: Key,
+        queue: usize,
         first: Option<TransactionId>,
-        page: PageId,
-    ) -> Vec<TransactionId> {
-        let pages = self.0.entry(key).or_insert_with(|| by_page(transactions, first));
-        pages.get(&page).cloned().unwrap_or_default()
+    ) {
+        if self.has(queue) {
+            return;
+        }
+        if self.of_queue.len() <= queue {
+            self.of_queue.resize(queue + 1, None);
+        }
+        let index = self.indexes.insert([Chain::default(); CHAINS]);
+        self.of_queue[queue] = Some(index);
+        for id in std::iter::successors(first, |id| transactions[*id].next) {
+            self.append(index, transactions[id].page, id);
+        }
+    }
+
+    /// The oldest transaction in the chain of an offset, in the index of a queue. It and those
+    /// behind it may have other offsets, too.
+    #[inline]
+    pub fn first(&self, queue: usize, page: PageId) -> Option<TransactionId> {
+        self.index_of(queue).and_then(|index| self.indexes[index][chain_of(page)].first)
+    }
+
+    /// The transaction behind one in its chain.
+    #[inline]
+    pub fn behind(&self, id: TransactionId) -> Option<TransactionId> {
+        self.behind[id.index()]
     }
 
     /// Checks that a queue's index says what its list does.
     pub fn check(
         &self,
         transactions: &Slab<TransactionId, Transaction>,
-        key: Key,
+        queue: usize,
         first: Option<TransactionId>,
     ) {
-        if let Some(pages) = self.0.get(&key) {
-            assert_eq!(pages, &by_page(transactions, first), "the index of {key:?}");
+        let Some(index) = self.index_of(queue) else { return };
+        let list: Vec<_> = std::iter::successors(first, |id| transactions[*id].next).collect();
+        for (number, chain) in self.indexes[index].iter().enumerate() {
+            let found: Vec<_> =
+                std::iter::successors(chain.first, |id| self.behind[id.index()]).collect();
+            let queued = list.iter().filter(|id| chain_of(transactions[**id].page) == number);
+            assert!(found.iter().eq(queued), "chain {number} of queue {queue}");
+            assert_eq!(chain.last, found.last().copied(), "chain {number} of queue {queue}");
         }
     }
-}
-
-fn by_page(
-    transactions: &Slab<TransactionId, Transaction>,
-    first: Option<TransactionId>,
-) -> ByPage {
-    let mut pages = ByPage::new();
-    for id in std::iter::successors(first, |id| transactions[*id].next) {
-        pages.entry(transactions[id].page).or_default().push(id);
-    }
-    pages
 }

@@ -376,8 +376,13 @@ impl Flash {
             let is_long = is_indexed || walked >= LONG;
             if is_long && batch.count > 0 && source.0 != Class::Erase {
                 // What was walked over is there again and fits as little as before.
-                for id in self.array.of_page(&self.transactions, die, source, page) {
-                    if batch.count < limit && self.fits(ftl, batch, page, id) {
+                self.array.index(&self.transactions, die, source);
+                at = self.array.first_of_page(die, source, page);
+                while let Some(id) = at
+                    && batch.count < limit
+                {
+                    at = self.array.next_of_page(id);
+                    if self.fits(ftl, batch, page, id) {
                         self.take(id, batch);
                     }
                 }
