@@ -358,7 +358,7 @@ impl Placer {
     /// Tells the policy that a page was moved out of a block of some frontier. Most do not care.
     #[inline]
     pub fn moved(&mut self, page: LogicalPage, from: FrontierId) {
-        if let ActivePolicy::Dac(_) = self.policy {
+        if let ActivePolicy::Dac(_) | ActivePolicy::Lifespan(_) = self.policy {
             let write = self.write(page, Cause::Move(self.class(self.queue(from))));
             with_policy!(&mut self.policy, policy => policy.moved(&write), ());
         }

@@ -12,6 +12,9 @@
 //! tenant, and the time since the request before. The model is taught by a sample of the pages
 //! (`lifespan/sample`).
 //!
+//! On a drive with much spare space all host writes go to the ninth queue until collection has had
+//! to move pages (`lifespan/need`).
+//!
 //! Every open block takes spare room, which pays only where lives differ. So all frontiers together
 //! take a sixth of the spare blocks at most: on small drives there are fewer queues, and each spans
 //! more octaves.
@@ -24,6 +27,7 @@
 
 mod hazard;
 mod log2;
+mod need;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -34,6 +38,7 @@ use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use hazard::{BINS, Hazards, Rows};
 use log2::{LOG2_ONE, first_above, log2};
+use need::Need;
 use sample::Samples;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{LIFESPAN_FRONTIERS, PlacementMemory};
@@ -43,7 +48,8 @@ use ssdtune_model::{BlockAddr, Place, Table};
 const QUEUES: usize = LIFESPAN_FRONTIERS as usize - 1;
 /// The share of the spare blocks that may stand open, as its inverse.
 const OPEN_SHARE: u32 = 6;
-/// The queue of pages that are written for the first time and expected to live long.
+/// The queue of pages that are written for the first time and expected to live long, and of all
+/// pages as long as nothing is sorted.
 const FRESH: Queue = Queue(QUEUES as u8);
 /// The first queue of moved pages.
 const MOVED: u8 = QUEUES as u8 + 1;
@@ -124,6 +130,7 @@ pub(crate) struct Lifespan {
     pages: Table<LogicalPage, u64>,
     hazards: Hazards,
     samples: Samples,
+    need: Need,
     /// Page writes of the host so far, from 1.
     writes: u64,
     /// log2 of the page writes of a tick.
@@ -163,6 +170,7 @@ impl Lifespan {
             BINS => longest as u32,
             _ => first_above(first + bin as u32 * step) as u32 - 1,
         };
+        let need = Need::new(drive);
         let unit = log2((unit >> shift).max(1)).min(last);
         let width = (last + LOG2_ONE - unit) / (queues - 1);
         // The last queue in use has no upper end.
@@ -172,6 +180,7 @@ impl Lifespan {
             pages: Table::of(0, pages as usize),
             hazards: Hazards::new(step, is_small),
             samples: Samples::new(std::array::from_fn(edge), is_small),
+            need,
             writes: 1 << shift,
             shift,
             next: None,
@@ -279,6 +288,7 @@ impl Policy for Lifespan {
     #[inline]
     fn queue(&self, write: &Write) -> Queue {
         match write.cause {
+            Cause::Host if !self.need.is_there() => FRESH,
             Cause::Host => self.outlook(write).queue,
             Cause::Move(_) => match self.age(Past::of(self.pages[write.page])) {
                 Some(age) => {
@@ -303,7 +313,13 @@ impl Policy for Lifespan {
         let page = Past { written: now, life, writes: page.writes.saturating_add(1) };
         self.pages[write.page] = page.word();
         self.samples.write(&mut self.hazards, write.page, now, rows);
+        self.need.written();
         self.writes += 1;
+    }
+
+    #[inline]
+    fn moved(&mut self, _: &Write) {
+        self.need.moved();
     }
 
     fn opened(&mut self, at: BlockAddr, _: Queue) {

@@ -10,11 +10,17 @@ use ssdtune_model::{BlockId, DeviceConfig, Lpn, Nanos, PlaneId, TenantId};
 
 const PAGES: u64 = 20_000;
 
-/// The policy of a drive of one plane.
+/// The policy of a drive of one plane that has moved pages.
 fn policy_of(pages: u64, unit: u64, spare: u32) -> Lifespan {
     let blocks = (pages / unit) as u32 + spare;
-    let drive = DriveSize { pages, unit, planes: 1, blocks, spare };
-    Lifespan::new(&drive, PlacementMemory::Full)
+    sorting(&DriveSize { pages, unit, planes: 1, blocks, spare }, PlacementMemory::Full)
+}
+
+/// The policy of a drive that has moved a block.
+fn sorting(drive: &DriveSize, memory: PlacementMemory) -> Lifespan {
+    let mut policy = Lifespan::new(drive, memory);
+    (0..drive.unit).for_each(|page| policy.moved(&host(page, Shape::default())));
+    policy
 }
 
 /// The shape of a page of a request, the same for all pages of it.
@@ -63,6 +69,20 @@ fn small_drives_have_fewer_queues() {
         1 + policy.longest.iter().filter(|&&longest| longest != u32::MAX).count()
     };
     assert_eq!([0, 47, 48, 54, 107, 108, 1_000].map(queues), [2, 2, 3, 3, 7, 8, 8]);
+}
+
+#[test]
+fn nothing_is_sorted_until_pages_are_moved() {
+    let (taught, small, _) = taught(30_000);
+    let drive = DriveSize { pages: PAGES, unit: 64, planes: 1, blocks: 400, spare: 100 };
+    let mut policy = Lifespan { need: Need::new(&drive), ..taught };
+    for _ in 1..drive.unit {
+        policy.moved(&small);
+        assert_eq!(policy.queue(&small), FRESH);
+    }
+    policy.moved(&small);
+    // It has learned all the same.
+    assert_eq!(policy.queue(&small), Queue(1));
 }
 
 #[test]
@@ -215,7 +235,7 @@ fn blocks_of_short_lives_die_soon() {
 fn a_small_policy_learns_with_half_of_the_memory() {
     let sizes = [PlacementMemory::Full, PlacementMemory::Small].map(|memory| {
         let drive = DriveSize { pages: PAGES, unit: 64, planes: 1, blocks: 400, spare: 80 };
-        let mut policy = Lifespan::new(&drive, memory);
+        let mut policy = sorting(&drive, memory);
         let (hot, cold) = (shape(1, 1), shape(64, 1_024));
         for round in 0..20_000 {
             policy.observe(&host(round % 50, hot));
