@@ -53,8 +53,10 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         Table::new(["place", "drive"].into_iter().chain(names).chain(["compared with a real one"]));
     for drive in ranked {
         let name = text(drive, "drive").unwrap_or("?");
-        let value = number(drive, &format!("figures.{figure}.value")).map(|value| value * scale);
-        chart.add(name, [Bar::new(value).labelled(interval(drive, figure, words))]);
+        let own = format!("figures.{figure}");
+        let value = number(drive, &format!("{own}.value")).map(|value| value * scale);
+        let ends = read::ends(drive, &own).map(|ends| ends.map(|end| end * scale));
+        chart.add(name, [Bar::new(value).labelled(interval(drive, figure, words)).within(ends)]);
         let figures = FIGURES.iter().map(|(figure, _, words)| interval(drive, figure, *words));
         let is_real = !read::at(drive, "calibrated").is_null();
         let place = read::cell(read::at(drive, "place"));

@@ -41,6 +41,7 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     let verdicts = each(document, "paired");
     if !verdicts.is_empty() {
         page.paragraph("A difference is known where its interval of 95 % does not hold zero.");
+        changes(page, verdicts);
         other::rows(page, verdicts);
     }
     let mut chart = BarChart::new(
@@ -59,6 +60,27 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     page.table(&by_load(&measured, &policies, "measured.erases", read::count));
     if let Some(rule) = text(document, "rule") {
         page.paragraph(&format!("Drives: {rule}."));
+    }
+}
+
+/// How much more or less each policy writes than those it is compared with, and where that lies.
+fn changes(page: &mut Page, verdicts: &[Value]) {
+    let is_of_writes = |one: &&Value| text(one, "figure") == Some("write_amplification");
+    let of_writes = || verdicts.iter().filter(is_of_writes);
+    let others: BTreeSet<&str> = of_writes().filter_map(|one| text(one, "beside")).collect();
+    for other in others {
+        let title = format!("Change of write amplification beside {other}, and its 95 %");
+        let mut chart = BarChart::new(title, Axis::new("change").in_unit("%"), ["change"]);
+        for one in of_writes().filter(|one| text(one, "beside") == Some(other)) {
+            let change = number(one, "change_percent");
+            let [low, high] =
+                ["interval_percent.0", "interval_percent.1"].map(|end| number(one, end));
+            let label = said(change, |change| format!("{change:+.1} %"));
+            let bar = Bar::new(change).labelled(label);
+            let bar = bar.within(low.zip(high).map(|(low, high)| [low, high]));
+            chart.add(text(one, "policy").unwrap_or("?"), [bar]);
+        }
+        page.chart(&chart.to_svg());
     }
 }
 

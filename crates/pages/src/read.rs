@@ -61,10 +61,15 @@ pub(crate) fn with_ends(
     }
 }
 
+/// The ends of the interval at a path; `None` unless both are known.
+pub(crate) fn ends(value: &Value, path: &str) -> Option<[f64; 2]> {
+    let [low, high] = ["low", "high"].map(|end| number(at(value, path), end));
+    Some([low?, high?])
+}
+
 /// The interval at a path, as `1.20 to 1.80`; `None` unless both of its ends are known.
 pub(crate) fn interval(value: &Value, path: &str) -> Option<String> {
-    let [low, high] = ["low", "high"].map(|end| number(at(value, path), end));
-    Some(format!("{:.2} to {:.2}", low?, high?))
+    ends(value, path).map(|[low, high]| format!("{low:.2} to {high:.2}"))
 }
 
 /// A time in nanoseconds.

@@ -136,10 +136,9 @@ pub(crate) fn bars(speedups: &Value) -> Svg {
     let mut chart = BarChart::new("Speedup in latency", axis, ["latency"]);
     for row in rows(speedups) {
         let value = number(row, "speedup.latency");
-        chart.add(
-            text(row, "workload").unwrap_or("?"),
-            [Bar::new(value).labelled(said(value, factor))],
-        );
+        let bar = Bar::new(value).labelled(said(value, factor));
+        let bar = bar.within(read::ends(row, "interval.latency"));
+        chart.add(text(row, "workload").unwrap_or("?"), [bar]);
     }
     chart.from_base(1.0).to_svg()
 }

@@ -2,11 +2,13 @@
 
 use crate::study::{LoadResult, PolicyResult, Study};
 use ssdtune_report::{Axis, Bar, BarChart, Chart, Series, Svg};
+use std::collections::BTreeSet;
 
 /// Everything of a study that can be drawn, each as the name and the text of a file, with the
 /// figures of HAML-SSD it is like: `amplification` (Fig. 10), `erases` (Table VI) and `response`
-/// (Fig. 11, if requests were timed) relative to the first policy, `invalid` (Fig. 3), `intervals`
-/// (Fig. 4), and `clusters-LOAD` (Fig. 7) for each load.
+/// (Fig. 11, if requests were timed) relative to the first policy, `change` (of write amplification
+/// with intervals, beside the policies asked for), `invalid` (Fig. 3), `intervals` (Fig. 4), and
+/// `clusters-LOAD` (Fig. 7) for each load.
 pub fn figures(study: &Study) -> Vec<(String, String)> {
     let amplification = Axis::new("pages programmed for a page written");
     let amplification = bars(study, "Write amplification", amplification, &|policy, _| {
@@ -20,14 +22,16 @@ pub fn figures(study: &Study) -> Vec<(String, String)> {
         stacks(study, "Full blocks by their share of invalid pages", "blocks", FIFTHS, &invalid);
     let intervals =
         stacks(study, "Slices by their interval, T the longest", "slices", SPANS, &intervals);
-    let charts = [Some(amplification), Some(erases), response, Some(invalid), Some(intervals)];
+    let change = Some(changes(study));
+    let charts =
+        [Some(amplification), Some(erases), response, change, Some(invalid), Some(intervals)];
     let named = NAMES.into_iter().zip(charts).filter_map(|(name, svg)| Some((file(name), svg?)));
     let clusters = study.measured().map(|load| (clusters_file(&load.title()), clusters(load)));
     named.chain(clusters).map(|(name, svg)| (name, svg.to_string())).collect()
 }
 
 /// The names of the charts that a study has one of.
-const NAMES: [&str; 5] = ["amplification", "erases", "response", "invalid", "intervals"];
+const NAMES: [&str; 6] = ["amplification", "erases", "response", "change", "invalid", "intervals"];
 
 /// The files of all figures that there can be of loads with these titles ([`crate::title`]).
 pub fn figure_names(titles: &[String]) -> Vec<String> {
@@ -61,6 +65,34 @@ fn bars(
 fn relative(study: &Study, title: &str, value: &dyn Fn(&PolicyResult) -> Option<f64>) -> Svg {
     let axis = Axis::new("share of the first policy's");
     bars(study, title, axis, &|policy, first| Some(value(policy)? / value(first)?))
+}
+
+/// How much more or less each policy writes than those it is compared with, over all loads.
+fn changes(study: &Study) -> Svg {
+    let of_writes = || study.paired.iter().filter(|one| one.figure == "write_amplification");
+    let others: BTreeSet<&str> = of_writes().map(|one| one.beside.as_str()).collect();
+    let mut policies: Vec<&str> = Vec::new();
+    for one in of_writes() {
+        if !policies.contains(&one.policy.as_str()) {
+            policies.push(&one.policy);
+        }
+    }
+    let series = others.iter().map(|other| format!("beside {other}"));
+    let title = match others.iter().next() {
+        Some(other) if others.len() == 1 => format!("Write amplification beside {other}"),
+        _ => "Write amplification beside others".to_owned(),
+    };
+    let mut chart = BarChart::new(title, Axis::new("change, with 95 %").in_unit("%"), series);
+    for policy in policies {
+        let bar = |other: &&str| {
+            let one = of_writes().find(|one| one.policy == policy && one.beside == **other);
+            let change = one.map(|one| one.change_percent);
+            let label = change.map(|change| format!("{change:+.1} %")).unwrap_or_default();
+            Bar::new(change).labelled(label).within(one.and_then(|one| one.interval_percent))
+        };
+        chart.add(policy, others.iter().map(bar));
+    }
+    chart.to_svg()
 }
 
 /// Names of the fifths of [`invalid`].

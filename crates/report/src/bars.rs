@@ -1,7 +1,8 @@
 //! A bar for every value, from left to right, in groups with names at the left.
 //!
-//! Each bar says its value at its end. Values that are not finite are left out, and values beyond
-//! 10^15 are drawn as 10^15.
+//! Each bar says its value at its end, and a line across the end shows the interval in which the
+//! value lies, where one is known. Values that are not finite are left out, and values beyond 10^15
+//! are drawn as 10^15.
 
 use crate::axis::Axis;
 use crate::canvas::{self, Area, Drawn, HEADER, LINE, MARGIN, Saying, Svg, colour};
@@ -12,6 +13,8 @@ use plotters::style::text_anchor::HPos;
 const LENGTH: i32 = 480;
 /// Height of a bar and the room below it, in pixels.
 const PITCH: i32 = 16;
+/// Height of the ends of an interval's line, in pixels.
+const CAP: i32 = 8;
 /// Room between two groups, in pixels.
 const GAP: i32 = 10;
 /// Room for the numbers and the name of the axis, in pixels.
@@ -24,6 +27,7 @@ const SAID_MAX: usize = 12;
 pub struct Bar {
     value: Option<f64>,
     label: String,
+    interval: Option<(f64, f64)>,
 }
 
 impl Bar {
@@ -35,7 +39,23 @@ impl Bar {
     /// A bar for a value; without a value there is only the room for it.
     pub fn new(value: Option<f64>) -> Self {
         let value = value.and_then(canvas::drawable);
-        Self { value, label: value.map(|value| canvas::number(value, 4)).unwrap_or_default() }
+        let label = value.map(|value| canvas::number(value, 4)).unwrap_or_default();
+        Self { value, label, interval: None }
+    }
+
+    /// Shows from where to where the value may lie; ignored by stacked bars, and unless both ends
+    /// can be drawn.
+    #[must_use]
+    pub fn within(self, ends: Option<[f64; 2]>) -> Self {
+        let interval =
+            ends.and_then(|[low, high]| canvas::drawable(low).zip(canvas::drawable(high)));
+        Self { interval, ..self }
+    }
+
+    /// Its value and the ends of its interval.
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let ends = self.interval.filter(|_| self.value.is_some());
+        self.value.into_iter().chain(ends.into_iter().flat_map(|(low, high)| [low, high]))
     }
 
     /// Says this at the end of the bar in place of the number.
@@ -162,7 +182,7 @@ impl BarChart {
     /// From where to where the axis goes. `None` if no bar has a value.
     fn range(&self) -> Option<(f64, f64)> {
         let groups = || self.groups.iter().map(|(_, bars)| bars);
-        let mut values = groups().flatten().filter_map(|bar| bar.value).peekable();
+        let mut values = groups().flatten().flat_map(Bar::values).peekable();
         values.peek()?;
         match self.stacked {
             true => {
@@ -220,8 +240,14 @@ impl BarChart {
                 let corners = [(ends[0], top), (ends[1], top + PITCH - 2)];
                 area.draw(&Rectangle::new(corners, colour(number).filled()))?;
             }
-            let at = (ends[0].max(ends[1]) + 4, top + PITCH / 2 - 1);
-            canvas::write(area, &bar.label, at, HPos::Left)?;
+            let middle = top + PITCH / 2 - 1;
+            let mut right = ends[0].max(ends[1]);
+            if let Some((low, high)) = bar.interval.filter(|_| bar.value.is_some()) {
+                let (low, high) = (place(low), place(high));
+                draw_interval(area, (low, high), middle)?;
+                right = right.max(low).max(high);
+            }
+            canvas::write(area, &bar.label, (right + 4, middle), HPos::Left)?;
         }
         Ok(())
     }
@@ -250,6 +276,13 @@ impl BarChart {
         }
         Ok(())
     }
+}
+
+/// A line from `low` to `high`, with an upright one at each end.
+fn draw_interval(area: &Area<'_>, (low, high): (i32, i32), middle: i32) -> Drawn {
+    let line = |ends: [(i32, i32); 2]| area.draw(&PathElement::new(ends, BLACK.stroke_width(1)));
+    line([(low, middle), (high, middle)])?;
+    [low, high].into_iter().try_for_each(|x| line([(x, middle - CAP / 2), (x, middle + CAP / 2)]))
 }
 
 #[cfg(test)]
@@ -300,6 +333,38 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_is_a_line_across_the_end_of_its_bar() {
+        let lines = |bars: [Bar; 2]| -> Vec<Vec<i32>> {
+            let mut chart = BarChart::new("change", Axis::new("change"), ["change"]);
+            chart.add("a", [bars[0].clone()]).add("b", [bars[1].clone()]);
+            let svg = chart.to_svg();
+            let black = svg.as_str().lines().filter(|line| {
+                line.starts_with("<polyline") && line.contains("stroke=\"#000000\"")
+            });
+            let points = |line: &str| -> Vec<i32> {
+                let points = line.split("points=\"").nth(1).expect("points");
+                let points = points.split('"').next().expect("an end").split_whitespace();
+                let x = |point: &str| point.split(',').next().and_then(|x| x.parse().ok());
+                points.map(|point| x(point).expect("a number")).collect()
+            };
+            black.map(points).collect()
+        };
+        let plain = lines([Bar::from(2.0), Bar::from(10.0)]).len();
+        let told = lines([Bar::from(2.0).within(Some([-4.0, 8.0])), Bar::from(10.0)]);
+        // The line and its two ends are drawn before the axis of the base.
+        assert_eq!(told.len(), plain + 3, "{told:?}");
+        let [low, high] = told[0][..] else { panic!("a line of two points: {told:?}") };
+        assert_eq!((&told[1][..], &told[2][..]), (&[low, low][..], &[high, high][..]));
+        // 12 of the 14 from -4 to 10.
+        assert!((high - low - 480 * 12 / 14).abs() <= 1, "{told:?}");
+        for none in [None, Some([f64::NAN, 1.0])] {
+            let untold =
+                lines([Bar::from(2.0).within(none), Bar::new(None).within(Some([0.0; 2]))]);
+            assert_eq!(untold.len(), plain);
+        }
+    }
+
+    #[test]
     fn parts_lie_end_to_end() {
         let mut chart = BarChart::new("parts", Axis::new("share"), ["a", "b", "c"]).stacked();
         chart.add("whole", [0.5, 0.25, 0.25]);
@@ -321,12 +386,14 @@ mod tests {
         #[test]
         fn any_numbers_can_be_drawn(
             values in prop::collection::vec(any::<f64>(), 0..6),
+            ends: Option<[f64; 2]>,
             stacked: bool,
             base: f64,
         ) {
             let chart = BarChart::new("any", Axis::new("x"), ["a", "b"]).from_base(base);
             let mut chart = if stacked { chart.stacked() } else { chart };
-            chart.add("one", values.clone()).add("two", values);
+            let bars = values.iter().map(|value| Bar::from(*value).within(ends));
+            chart.add("one", bars).add("two", values.clone());
             prop_assert!(chart.to_svg().as_str().trim_end().ends_with("</svg>"));
         }
     }
