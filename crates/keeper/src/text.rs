@@ -206,7 +206,8 @@ pub fn decisions_line(decisions: &[Decision]) -> Option<String> {
 }
 
 impl Comparison {
-    /// A table with a row for each plan, and what the allocator saw when it first decided.
+    /// A table with a row for each plan, what the allocator saw when it first decided, and every
+    /// change that it made.
     pub fn text(&self) -> Text {
         let mut headings = vec!["", "strategy", "write us", "read us", "sum us", "over Shared"];
         headings.extend(["slowdown of each tenant", "fairness"]);
@@ -237,7 +238,9 @@ impl Comparison {
                 "best: {targets}{aim}; SSDKeeper decides by latencies alone, whatever is aimed at"
             ));
         }
-        text.line(self.decisions.first().map_or_else(|| UNDECIDED.to_owned(), seen_line));
+        decision_lines(&self.decisions).into_iter().for_each(|line| {
+            text.line(line);
+        });
         text
     }
 }
@@ -253,6 +256,25 @@ fn mix_line(tenants: &[String], writers: &[bool], level: u8) -> String {
         .map(|(name, writes)| format!("{name} ({})", if *writes { "writes" } else { "reads" }))
         .collect();
     format!("{}; intensity level {level}", kinds.join(", "))
+}
+
+/// What the allocator saw when it first decided, and each change since then.
+fn decision_lines(decisions: &[Decision]) -> Vec<String> {
+    let Some(first) = decisions.first() else { return vec![UNDECIDED.to_owned()] };
+    let changes = decisions.windows(2).filter(|pair| pair[0].strategy != pair[1].strategy);
+    std::iter::once(seen_line(first)).chain(changes.map(|pair| change_line(&pair[1]))).collect()
+}
+
+/// What the allocator changed, and why.
+fn change_line(now: &Decision) -> String {
+    let why = match (now.over_shared, &now.division) {
+        (Some(factor), _) => {
+            format!("channels are shared again: latencies were {factor:.2} times those of Shared")
+        }
+        (None, Some(division)) => division_words(division),
+        (None, None) => format!("{} from then on", now.strategy),
+    };
+    format!("at {:.1} ms: {why}", now.at_ns as f64 / 1e6)
 }
 
 /// What the allocator saw when it decided.
@@ -323,7 +345,9 @@ impl WindowComparison {
             run.requests
         ));
         text.table(table);
-        text.line(self.decisions.first().map_or_else(|| UNDECIDED.to_owned(), seen_line));
+        decision_lines(&self.decisions).into_iter().for_each(|line| {
+            text.line(line);
+        });
         for reason in [
             Untold::FewWindows,
             Untold::Bursts,
@@ -404,6 +428,41 @@ mod tests {
         assert_eq!(lines[2].iter().filter(|word| **word == "Isolated").count(), 15);
         let chart = choice_map_chart(&points);
         assert_eq!(chart.as_str().lines().filter(|line| *line == "Shared").count(), 10);
+    }
+
+    #[test]
+    fn an_allocator_tells_what_it_saw_first_and_each_change() {
+        let decision = |at_ms: u64, strategy: Strategy, division, over_shared| Decision {
+            at_ns: at_ms * 1_000_000,
+            level: 17,
+            reads: vec![false, true],
+            shares: vec![0.25, 0.75],
+            burst: 1.0,
+            settled: vec![0.0; 2],
+            favourite: Strategy::Shared,
+            gain: 0.0,
+            doubtful_gain: 0.0,
+            division,
+            proposed: strategy.clone(),
+            strategy,
+            over_shared,
+        };
+        let isolated =
+            Division { strategy: Strategy::Isolated, risk: 0.05, gain: 0.2, is_taken: true };
+        let lines = decision_lines(&[
+            decision(100, Strategy::Shared, None, None),
+            decision(200, Strategy::Shared, None, None),
+            decision(400, Strategy::Isolated, Some(isolated), None),
+            decision(900, Strategy::Shared, None, Some(2.75)),
+        ]);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].starts_with("seen at 100.0 ms: [17] [0,1] [0.25,0.75]"), "{}", lines[0]);
+        let divided = lines[1].strip_prefix("at 400.0 ms: Isolated from then on").expect(&lines[1]);
+        assert!(divided.contains("18.1 % shorter") && divided.ends_with("done"), "{divided}");
+        assert!(
+            lines[2].starts_with("at 900.0 ms: channels are shared again: latencies were 2.75")
+        );
+        assert_eq!(decision_lines(&[]), [UNDECIDED]);
     }
 
     #[test]

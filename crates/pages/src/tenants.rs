@@ -1,6 +1,5 @@
 //! Divisions of channels among the tenants of a drive.
 
-use crate::other;
 use crate::read::{self, each, factor, number, said, text, time};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
@@ -64,8 +63,42 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     page.chart(&chart.to_svg()).table(&table);
     if !decisions.is_empty() {
         page.heading("What the network decided, and when");
-        other::rows(page, decisions);
+        page.table(&decided(decisions));
     }
+}
+
+/// What was forecast at each look at the tenants, and which strategy was in place from then on.
+fn decided(decisions: &[Value]) -> Table {
+    let mut table = Table::new([
+        "at",
+        "level",
+        "shares of the pages",
+        "division that was looked at",
+        "latencies by forecast",
+        "risk to end 2 % above shared",
+        "in place from then on",
+    ]);
+    for one in decisions {
+        let division = read::at(one, "division");
+        let change = number(division, "gain").map(|gain| 100.0 * (-gain).exp_m1());
+        let place = text(one, "strategy").unwrap_or(read::NOTHING);
+        let back = number(one, "over_shared").map(|over| {
+            format!("{place} again: latencies were {} those of shared channels", factor(over))
+        });
+        let share = |share: &Value| said(share.as_f64(), read::percent);
+        let shares: Vec<String> = each(one, "shares").iter().map(share).collect();
+        table.add_row([
+            said(number(one, "at_ns"), time),
+            said(number(one, "level"), read::count),
+            shares.join(", "),
+            text(division, "strategy").unwrap_or(read::NOTHING).to_owned(),
+            said(change, |change| format!("{change:+.1} %")),
+            // A sum of trees may be a little below 0 or above 1.
+            said(number(division, "risk").map(|risk| risk.clamp(0.0, 1.0)), read::percent),
+            back.unwrap_or_else(|| place.to_owned()),
+        ]);
+    }
+    table
 }
 
 /// What a network chooses, by the writers' share of the requests and by how many there are.
@@ -105,6 +138,27 @@ pub(crate) fn map(page: &mut Page, cells: &[Value]) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn each_decision_tells_its_forecast_and_what_came_of_it() {
+        let decision = |at: u64, strategy: &str, division: Value, over_shared: Value| {
+            json!({
+                "at_ns": at, "level": 17, "shares": [0.25, 0.75], "strategy": strategy,
+                "division": division, "over_shared": over_shared,
+            })
+        };
+        let division = json!({"strategy": "2:6", "gain": 0.105, "risk": -0.01});
+        let table = decided(&[
+            decision(100_000_000, "2:6", division, Value::Null),
+            decision(400_000_000, "Shared", Value::Null, json!(2.75)),
+        ]);
+        let mut page = Page::new("a");
+        let html = page.table(&table).to_html();
+        for cell in ["100.00 ms", "25.0 %, 75.0 %", "-10.0 %", "0.0 %", "Shared again: latencies"] {
+            assert!(html.contains(cell), "{cell:?} is not in {html}");
+        }
+        assert_eq!(html.matches("2:6").count(), 2, "looked at, and in place: {html}");
+    }
 
     #[test]
     fn a_map_has_a_row_for_each_share_and_a_column_for_each_level() {
