@@ -51,7 +51,7 @@ pub struct Paired {
 
 impl Paired {
     /// Compares pairs of figures above zero: the policy's and the other's. `None` without any.
-    pub(crate) fn of(
+    pub fn of(
         figure: &'static str,
         policy: &str,
         beside: &str,
