@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Stable: columns without a number stay as they are asked for.
     labels.sort_by_key(|label| number(label));
     let names = || sets.iter().map(|(name, _)| name.clone());
-    let axis = Axis::new("change of write amplification beside none, with 95 %").in_unit("%");
+    let axis = Axis::new("change beside none, interval of 95 %").in_unit("%");
     let mut chart = BarChart::new(title, axis, names());
     println!("| | {} |", names().collect::<Vec<_>>().join(" | "));
     println!("|---{}|", "|---".repeat(sets.len()));

@@ -3,8 +3,8 @@
 //! On a drive with much spare space the blocks that collection finds are mostly dead, and no policy
 //! can move less than nothing. Sorting is not free there: the pages of one burst go to several open
 //! superblocks, whose next pages lie in planes that do not follow each other, so that bursts take
-//! longer. So it begins only when pages are moved, and then stays: the blocks of a sorted drive hold
-//! few valid pages because they are sorted.
+//! longer. So it begins only when pages are moved, and then stays: the blocks of a sorted drive
+//! hold few valid pages because they are sorted.
 //!
 //! Other drives sort from the beginning. What was mixed before pages had to be moved would cost
 //! them a fifth of what sorting wins in a run that writes the drive a few times.
