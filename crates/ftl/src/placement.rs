@@ -355,10 +355,20 @@ impl Placer {
         }
     }
 
+    /// Tells the policy how many valid pages a block has that was chosen to win free space. Most do
+    /// not care.
+    pub fn will_move(&mut self, pages: u32, from: FrontierId) {
+        if let ActivePolicy::Lifespan(lifespan) = &mut self.policy
+            && from != FrontierId::TRANSLATION
+        {
+            lifespan.will_move(pages);
+        }
+    }
+
     /// Tells the policy that a page was moved out of a block of some frontier. Most do not care.
     #[inline]
     pub fn moved(&mut self, page: LogicalPage, from: FrontierId) {
-        if let ActivePolicy::Dac(_) | ActivePolicy::Lifespan(_) = self.policy {
+        if let ActivePolicy::Dac(_) = self.policy {
             let write = self.write(page, Cause::Move(self.class(self.queue(from))));
             with_policy!(&mut self.policy, policy => policy.moved(&write), ());
         }

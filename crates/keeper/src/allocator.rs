@@ -293,8 +293,15 @@ impl<'a> Allocator<'a> {
         self.bound.0 = Strategy::Shared;
         bind(drive, &self.bound.0, &self.bound.1)?;
         let last = self.decisions.last().expect("channels were divided by a decision").clone();
-        let strategy = Strategy::Shared;
-        let back = Decision { at_ns: at.0, strategy, over_shared: Some(over_shared), ..last };
+        // What was seen is of the last look; nothing was forecast now.
+        let back = Decision {
+            at_ns: at.0,
+            division: None,
+            proposed: Strategy::Shared,
+            strategy: Strategy::Shared,
+            over_shared: Some(over_shared),
+            ..last
+        };
         self.decisions.push(back);
         Ok(())
     }

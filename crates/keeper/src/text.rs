@@ -207,7 +207,7 @@ pub fn decisions_line(decisions: &[Decision]) -> Option<String> {
 
 impl Comparison {
     /// A table with a row for each plan, what the allocator saw when it first decided, and every
-    /// change that it made.
+    /// change of its strategy.
     pub fn text(&self) -> Text {
         let mut headings = vec!["", "strategy", "write us", "read us", "sum us", "over Shared"];
         headings.extend(["slowdown of each tenant", "fairness"]);
@@ -258,14 +258,14 @@ fn mix_line(tenants: &[String], writers: &[bool], level: u8) -> String {
     format!("{}; intensity level {level}", kinds.join(", "))
 }
 
-/// What the allocator saw when it first decided, and each change since then.
+/// What the allocator saw when it first decided, and each change of its strategy since then.
 fn decision_lines(decisions: &[Decision]) -> Vec<String> {
     let Some(first) = decisions.first() else { return vec![UNDECIDED.to_owned()] };
     let changes = decisions.windows(2).filter(|pair| pair[0].strategy != pair[1].strategy);
     std::iter::once(seen_line(first)).chain(changes.map(|pair| change_line(&pair[1]))).collect()
 }
 
-/// What the allocator changed, and why.
+/// The strategy that the allocator changed to, with the forecast or the latencies that made it so.
 fn change_line(now: &Decision) -> String {
     let why = match (now.over_shared, &now.division) {
         (Some(factor), _) => {
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].starts_with("seen at 100.0 ms: [17] [0,1] [0.25,0.75]"), "{}", lines[0]);
         let divided = lines[1].strip_prefix("at 400.0 ms: Isolated from then on").expect(&lines[1]);
-        assert!(divided.contains("18.1 % shorter") && divided.ends_with("done"), "{divided}");
+        assert!(divided.contains("18.1 % shorter") && divided.ends_with("Shared: done"));
         assert!(
             lines[2].starts_with("at 900.0 ms: channels are shared again: latencies were 2.75")
         );

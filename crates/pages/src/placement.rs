@@ -69,7 +69,7 @@ fn changes(page: &mut Page, verdicts: &[Value]) {
     let of_writes = || verdicts.iter().filter(is_of_writes);
     let others: BTreeSet<&str> = of_writes().filter_map(|one| text(one, "beside")).collect();
     for other in others {
-        let title = format!("Change of write amplification beside {other}, and its 95 %");
+        let title = format!("Change of write amplification beside {other}, with intervals of 95 %");
         let mut chart = BarChart::new(title, Axis::new("change").in_unit("%"), ["change"]);
         for one in of_writes().filter(|one| text(one, "beside") == Some(other)) {
             let change = number(one, "change_percent");

@@ -1,5 +1,6 @@
 //! Divisions of channels among the tenants of a drive.
 
+use crate::other::{ROWS_MAX, count_the_rest};
 use crate::read::{self, each, factor, number, said, text, time};
 use serde_json::Value;
 use ssdtune_report::{Axis, Bar, BarChart, Page, Table};
@@ -64,39 +65,57 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
     if !decisions.is_empty() {
         page.heading("What the network decided, and when");
         page.table(&decided(decisions));
+        count_the_rest(page, decisions);
     }
 }
 
 /// What was forecast at each look at the tenants, and which strategy was in place from then on.
 fn decided(decisions: &[Value]) -> Table {
-    let mut table = Table::new([
-        "at",
-        "level",
-        "shares of the pages",
-        "division that was looked at",
-        "latencies by forecast",
-        "risk to end 2 % above shared",
-        "in place from then on",
-    ]);
-    for one in decisions {
+    let learned = decisions.iter().any(|one| read::at(one, "division").is_object());
+    let mut heads = vec!["at", "level", "shares of the pages"];
+    heads.extend(match learned {
+        true => [
+            "division that was looked at",
+            "change of latencies by forecast",
+            "risk to end more than 2 % above shared",
+        ],
+        // The network has not learned what dividing a running drive does.
+        false => {
+            ["best from the beginning", "change of latencies by forecast", "left after doubts"]
+        }
+    });
+    heads.push("in place from then on");
+    let mut table = Table::new(heads);
+    let change = |gain: f64| format!("{:+.1} %", 100.0 * (-gain).exp_m1());
+    for one in decisions.iter().take(ROWS_MAX) {
         let division = read::at(one, "division");
-        let change = number(division, "gain").map(|gain| 100.0 * (-gain).exp_m1());
         let place = text(one, "strategy").unwrap_or(read::NOTHING);
         let back = number(one, "over_shared").map(|over| {
             format!("{place} again: latencies were {} those of shared channels", factor(over))
         });
         let share = |share: &Value| said(share.as_f64(), read::percent);
         let shares: Vec<String> = each(one, "shares").iter().map(share).collect();
-        table.add_row([
+        // A sum of trees may be a little below 0 or above 1.
+        let risk = number(division, "risk").map(|risk| risk.clamp(0.0, 1.0));
+        let forecast = match learned {
+            true => [
+                text(division, "strategy").unwrap_or(read::NOTHING).to_owned(),
+                said(number(division, "gain"), change),
+                said(risk, read::percent),
+            ],
+            false => [
+                text(one, "favourite").unwrap_or(read::NOTHING).to_owned(),
+                said(number(one, "gain"), change),
+                said(number(one, "doubtful_gain"), change),
+            ],
+        };
+        let seen = [
             said(number(one, "at_ns"), time),
             said(number(one, "level"), read::count),
             shares.join(", "),
-            text(division, "strategy").unwrap_or(read::NOTHING).to_owned(),
-            said(change, |change| format!("{change:+.1} %")),
-            // A sum of trees may be a little below 0 or above 1.
-            said(number(division, "risk").map(|risk| risk.clamp(0.0, 1.0)), read::percent),
-            back.unwrap_or_else(|| place.to_owned()),
-        ]);
+        ];
+        let place = back.unwrap_or_else(|| place.to_owned());
+        table.add_row(seen.into_iter().chain(forecast).chain([place]));
     }
     table
 }
@@ -147,17 +166,23 @@ mod tests {
                 "division": division, "over_shared": over_shared,
             })
         };
-        let division = json!({"strategy": "2:6", "gain": 0.105, "risk": -0.01});
+        let division = json!({"strategy": "2:6", "gain": 0.11, "risk": -0.01});
         let table = decided(&[
             decision(100_000_000, "2:6", division, Value::Null),
             decision(400_000_000, "Shared", Value::Null, json!(2.75)),
         ]);
         let mut page = Page::new("a");
         let html = page.table(&table).to_html();
-        for cell in ["100.00 ms", "25.0 %, 75.0 %", "-10.0 %", "0.0 %", "Shared again: latencies"] {
+        for cell in ["100.00 ms", "25.0 %, 75.0 %", "-10.4 %", ">0.0 %<", "Shared again: latencies"]
+        {
             assert!(html.contains(cell), "{cell:?} is not in {html}");
         }
         assert_eq!(html.matches("2:6").count(), 2, "looked at, and in place: {html}");
+        let mut promised = decision(1_000_000, "Shared", Value::Null, Value::Null);
+        promised["favourite"] = json!("1:7");
+        promised["gain"] = json!(0.11);
+        let html = Page::new("b").table(&decided(&[promised])).to_html();
+        assert!(html.contains("1:7") && html.contains("left after doubts"), "{html}");
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //!     cargo run -p ssdtune-placement --example change_by_set -- \
 //!         "Fig. 12: clusters" clusters.svg traces=traces.json volumes=volumes.json
 //!
-//! A load counts if in every column the frontiers take less than 2 % of the spare blocks, since on
-//! a smaller drive they cost more than any policy wins. Intervals of 95 %, paired by load.
+//! A load counts if in every column that was measured on it the frontiers take less than 2 % of the
+//! spare blocks, since on a smaller drive they cost more than any policy wins. Intervals of 95 %,
+//! paired by load; in brackets the loads of the column that was measured on most.
 
 use serde_json::Value;
-use ssdtune_placement::Paired;
+use ssdtune_placement::{Paired, Verdict};
 use ssdtune_report::{Axis, Bar, BarChart};
 use std::error::Error;
 
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (name, file) = set.split_once('=').ok_or("NAME=FILE.json is expected")?;
         let document = serde_json::from_slice(&std::fs::read(file)?)?;
         let changes = changes(&document);
-        let loads = changes.first().map_or(0, |change| change.loads);
+        let loads = changes.iter().map(|change| change.loads).max().unwrap_or(0);
         Ok((format!("{name} ({loads})"), changes))
     };
     let sets = sets.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -47,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let row: Vec<Option<Paired>> = sets.iter().map(|(_, changes)| own(changes)).collect();
         let cells: Vec<String> = row.iter().map(cell).collect();
         println!("| {label} | {} |", cells.join(" | "));
-        chart.add(label, row.iter().map(bar));
+        chart.add(label, row.iter().map(|one| one.as_ref().map_or(Bar::new(None), Paired::bar)));
     }
     std::fs::write(out, chart.to_svg().as_str())?;
     Ok(())
@@ -65,7 +66,7 @@ fn changes(document: &Value) -> Vec<Paired> {
         !cells.is_empty()
             && cells.iter().filter(|cell| cell["policy"] != NONE).all(|cell| {
                 let taken = cell["measured"]["spare_taken"].as_f64();
-                taken.is_some_and(|taken| taken < SPARE_TAKEN_MAX)
+                taken.is_none_or(|taken| taken < SPARE_TAKEN_MAX)
             })
     };
     let loads: Vec<&Vec<Value>> =
@@ -86,16 +87,8 @@ fn changes(document: &Value) -> Vec<Paired> {
 
 /// A change with its interval, bold if it is decided.
 fn cell(change: &Option<Paired>) -> String {
-    let Some(Paired { change_percent, interval_percent: Some([low, high]), .. }) = change else {
-        return String::new();
-    };
-    let words = format!("{change_percent:+.1} % [{low:.1}, {high:.1}]");
-    if low * high > 0.0 { format!("**{words}**") } else { words }
-}
-
-fn bar(change: &Option<Paired>) -> Bar {
-    let value = change.as_ref().map(|change| change.change_percent);
-    let label = value.map(|value| format!("{value:+.1} %")).unwrap_or_default();
-    let ends = change.as_ref().and_then(|change| change.interval_percent);
-    Bar::new(value).labelled(label).within(ends)
+    let Some(change) = change else { return String::new() };
+    let ends = change.interval_percent.map(|[low, high]| format!(" [{low:.1}, {high:.1}]"));
+    let words = format!("{:+.1} %{}", change.change_percent, ends.unwrap_or_default());
+    if change.verdict == Verdict::Undecided { words } else { format!("**{words}**") }
 }

@@ -1,5 +1,6 @@
 //! The figures of a study, as charts.
 
+use crate::paired::Paired;
 use crate::study::{LoadResult, PolicyResult, Study};
 use ssdtune_report::{Axis, Bar, BarChart, Chart, Series, Svg};
 use std::collections::BTreeSet;
@@ -82,13 +83,12 @@ fn changes(study: &Study) -> Svg {
         Some(other) if others.len() == 1 => format!("Write amplification beside {other}"),
         _ => "Write amplification beside others".to_owned(),
     };
-    let mut chart = BarChart::new(title, Axis::new("change, with 95 %").in_unit("%"), series);
+    let mut chart =
+        BarChart::new(title, Axis::new("change, with intervals of 95 %").in_unit("%"), series);
     for policy in policies {
         let bar = |other: &&str| {
             let one = of_writes().find(|one| one.policy == policy && one.beside == **other);
-            let change = one.map(|one| one.change_percent);
-            let label = change.map(|change| format!("{change:+.1} %")).unwrap_or_default();
-            Bar::new(change).labelled(label).within(one.and_then(|one| one.interval_percent))
+            one.map_or(Bar::new(None), Paired::bar)
         };
         chart.add(policy, others.iter().map(bar));
     }

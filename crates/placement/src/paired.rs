@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 use ssdtune_estimate::student;
+use ssdtune_report::Bar;
 
 /// What an interval of 95 % says of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +51,12 @@ pub struct Paired {
 }
 
 impl Paired {
+    /// The change as a bar of a chart, with its interval.
+    pub fn bar(&self) -> Bar {
+        let label = format!("{:+.1} %", self.change_percent);
+        Bar::from(self.change_percent).labelled(label).within(self.interval_percent)
+    }
+
     /// Compares pairs of figures above zero: the policy's and the other's. `None` without any.
     pub fn of(
         figure: &'static str,

@@ -351,7 +351,7 @@ mod tests {
         };
         let plain = lines([Bar::from(2.0), Bar::from(10.0)]).len();
         let told = lines([Bar::from(2.0).within(Some([-4.0, 8.0])), Bar::from(10.0)]);
-        // The line and its two ends are drawn before the axis of the base.
+        // Only intervals are black: the line and its two ends.
         assert_eq!(told.len(), plain + 3, "{told:?}");
         let [low, high] = told[0][..] else { panic!("a line of two points: {told:?}") };
         assert_eq!((&told[1][..], &told[2][..]), (&[low, low][..], &[high, high][..]));

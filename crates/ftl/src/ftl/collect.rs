@@ -34,7 +34,10 @@ impl Ftl {
                 let soon = |block| {
                     placer.dies_soon(BlockAddr { plane, block }, record.blocks[block].frontier)
                 };
-                self.rules.choose(record, &mut self.rng, soon)?
+                let block = self.rules.choose(record, &mut self.rng, soon)?;
+                let valid = self.geometry.pages_per_block - record.invalid[block];
+                self.placer.will_move(valid, record.blocks[block].frontier);
+                block
             }
         };
         self.planes[plane].start_collecting(block);

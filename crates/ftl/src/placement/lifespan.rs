@@ -201,13 +201,22 @@ impl Lifespan {
     /// behind the point: before the host has written all spare blocks, which is about as long as a
     /// victim can wait. A page dies at a steady rate for the rest of its life. It lives as long as
     /// its queue says, counted from when the block was opened, and once that is over, as long again
-    /// as the block is old.
+    /// as the block is old; so do pages that were not sorted.
     pub fn dies_soon(&self, at: BlockAddr, queue: Queue) -> u32 {
         let nth = if queue.0 >= MOVED { queue.0 - MOVED } else { queue.0 };
-        let life = self.oldest.get(usize::from(nth)).copied().unwrap_or(u32::MAX);
-        let age = self.now().wrapping_sub(self.opened[self.nth(at)]);
+        let opened = self.opened[self.nth(at)];
+        let life = match queue {
+            FRESH if !self.need.was_there(opened) => 0,
+            _ => self.oldest.get(usize::from(nth)).copied().unwrap_or(u32::MAX),
+        };
+        let age = self.now().wrapping_sub(opened);
         let rest = u64::from(life.saturating_sub(age).max(age));
         ((self.spare << 16) / (self.spare + rest)) as u32
+    }
+
+    /// Is told that collection has to move pages.
+    pub fn will_move(&mut self, pages: u32) {
+        self.need.moves(pages, self.now());
     }
 
     /// The place of a block among those of all planes.
@@ -315,11 +324,6 @@ impl Policy for Lifespan {
         self.samples.write(&mut self.hazards, write.page, now, rows);
         self.need.written();
         self.writes += 1;
-    }
-
-    #[inline]
-    fn moved(&mut self, _: &Write) {
-        self.need.moved();
     }
 
     fn opened(&mut self, at: BlockAddr, _: Queue) {

@@ -82,7 +82,13 @@ fn queue_index((class, priority): Source) -> usize {
 /// The queue of a class and a priority among all queues of all dies.
 #[inline]
 fn queue_of(die: DieId, source: Source) -> usize {
-    die.0 as usize * QUEUES + queue_index(source)
+    queue_number(die, queue_index(source))
+}
+
+/// The same, by the number of the queue in its die.
+#[inline]
+fn queue_number(die: DieId, nth: usize) -> usize {
+    die.0 as usize * QUEUES + nth
 }
 
 /// What a die is doing.
@@ -424,13 +430,18 @@ impl FlashArray {
     /// The first transaction of a class and priority that waits for a die with a page of an offset,
     /// or of another one that shares its place in the index.
     #[inline]
-    pub fn first_of_page(&self, die: DieId, source: Source, page: PageId) -> Option<TransactionId> {
+    pub fn first_in_chain(
+        &self,
+        die: DieId,
+        source: Source,
+        page: PageId,
+    ) -> Option<TransactionId> {
         self.long.first(queue_of(die, source), page)
     }
 
     /// The transaction behind one that shares its place in the index.
     #[inline]
-    pub fn next_of_page(&self, id: TransactionId) -> Option<TransactionId> {
+    pub fn next_in_chain(&self, id: TransactionId) -> Option<TransactionId> {
         self.long.behind(id)
     }
 
@@ -508,8 +519,7 @@ impl FlashArray {
                         at = record.next;
                     }
                     found += length(queue.head);
-                    let number = die_name.0 as usize * QUEUES + index;
-                    self.long.check(transactions, number, queue.head);
+                    self.long.check(transactions, queue_number(die_name, index), queue.head);
                 }
                 let lists = [die.list, die.kept, die.out, die.loaded.map(|loaded| loaded.list)];
                 found += lists.into_iter().map(length).sum::<usize>();

@@ -17,8 +17,9 @@ use ssdtune_model::PageId;
 /// half more. Debug builds use the index early, so that their tests try it.
 pub(super) const LONG: u32 = if cfg!(debug_assertions) { 4 } else { 16 };
 
-/// Chains of an index, of 8 B each; a power of two, so that the modulo costs one instruction.
-const CHAINS: usize = 256;
+/// Chains of an index, of 8 B each; a power of two, so that the modulo costs one instruction. Debug
+/// builds have few, so that in their tests pages of several offsets share one.
+const CHAINS: usize = if cfg!(debug_assertions) { 4 } else { 256 };
 
 /// The oldest and the youngest transaction of a chain.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -131,7 +132,7 @@ impl LongQueues {
     }
 
     /// The oldest transaction in the chain of an offset, in the index of a queue. It and those
-    /// behind it may have other offsets, too.
+    /// behind it may have other offsets.
     #[inline]
     pub fn first(&self, queue: usize, page: PageId) -> Option<TransactionId> {
         self.index_of(queue).and_then(|index| self.indexes[index][chain_of(page)].first)
@@ -151,6 +152,7 @@ impl LongQueues {
         first: Option<TransactionId>,
     ) {
         let Some(index) = self.index_of(queue) else { return };
+        assert!(first.is_some(), "queue {queue} is empty and has an index");
         let list: Vec<_> = std::iter::successors(first, |id| transactions[*id].next).collect();
         for (number, chain) in self.indexes[index].iter().enumerate() {
             let found: Vec<_> =

@@ -377,11 +377,11 @@ impl Flash {
             if is_long && batch.count > 0 && source.0 != Class::Erase {
                 // What was walked over is there again and fits as little as before.
                 self.array.index(&self.transactions, die, source);
-                at = self.array.first_of_page(die, source, page);
+                at = self.array.first_in_chain(die, source, page);
                 while let Some(id) = at
                     && batch.count < limit
                 {
-                    at = self.array.next_of_page(id);
+                    at = self.array.next_in_chain(id);
                     if self.fits(ftl, batch, page, id) {
                         self.take(id, batch);
                     }

@@ -12,36 +12,43 @@
 use super::DriveSize;
 use serde::{Deserialize, Serialize};
 
-/// The least spare share of the blocks that is much, as its inverse. Drives for mixed use have 10
-/// to 20 %, those for many writes a quarter to a third.
+/// A drive has much spare space if one block in this many is spare, or more. Drives for mixed use
+/// have 10 to 20 %, those for many writes a quarter to a third.
 const MUCH_SPARE: u32 = 4;
 
 /// Page writes of the host for which a page may be moved without a need to sort. A 64th more write
 /// amplification is less than what sorting wins where it wins anything.
 const SPARED: u64 = 64;
 
-/// How far the need has grown. Each moved page adds [`SPARED`], each page that the host writes
-/// takes one off, down to 0.
+/// How far the need has grown. Each page that collection moves to win free space adds [`SPARED`],
+/// each page that the host writes takes one off, down to 0.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Need {
     grown: u64,
-    /// There is need from here on: a block in each plane was moved, of more than one page for every
-    /// [`SPARED`] written.
+    /// Sorting begins at this value: as many pages as a block in each plane has were moved, beyond
+    /// one for every [`SPARED`] that the host wrote.
     enough: u64,
-    is_there: bool,
+    /// When it began, in ticks; 0 for a drive that always sorts.
+    since: Option<u32>,
 }
 
 impl Need {
     /// For a drive.
     pub fn new(drive: &DriveSize) -> Self {
-        let is_there = drive.spare < drive.blocks / MUCH_SPARE;
-        Self { grown: 0, enough: SPARED * drive.unit, is_there }
+        let has_much = u64::from(MUCH_SPARE) * u64::from(drive.spare) >= u64::from(drive.blocks);
+        Self { grown: 0, enough: SPARED * drive.unit, since: (!has_much).then_some(0) }
     }
 
     /// Whether pages are to be sorted.
     #[inline]
     pub fn is_there(&self) -> bool {
-        self.is_there
+        self.since.is_some()
+    }
+
+    /// Whether they were to be sorted at a time, in ticks.
+    #[inline]
+    pub fn was_there(&self, at: u32) -> bool {
+        self.since.is_some_and(|since| since <= at)
     }
 
     /// Notes that the host has written a page.
@@ -50,11 +57,12 @@ impl Need {
         self.grown = self.grown.saturating_sub(1);
     }
 
-    /// Notes that collection has moved a page.
-    #[inline]
-    pub fn moved(&mut self) {
-        self.grown = (self.grown + SPARED).min(self.enough);
-        self.is_there |= self.grown == self.enough;
+    /// Notes that collection moves pages from now on.
+    pub fn moves(&mut self, pages: u32, now: u32) {
+        self.grown = (self.grown + SPARED * u64::from(pages)).min(self.enough);
+        if self.grown == self.enough {
+            self.since.get_or_insert(now);
+        }
     }
 }
 
@@ -69,15 +77,17 @@ mod tests {
         let (mut seldom, mut often) = (Need::new(&drive), Need::new(&drive));
         for round in 0..10 * unit {
             (0..SPARED).for_each(|_| seldom.written());
-            seldom.moved();
+            seldom.moves(1, 7);
             (0..SPARED / 2).for_each(|_| often.written());
-            often.moved();
+            often.moves(1, 7);
             // Half of each moved page stays, and the last counts in full.
             assert_eq!(often.is_there(), round + 1 >= 2 * unit - 1, "round {round}");
         }
         assert!(!seldom.is_there());
         (0..1_000_000).for_each(|_| often.written());
         assert!(often.is_there(), "a sorted drive stays sorted");
-        assert!(Need::new(&DriveSize { spare: 24, ..drive }).is_there());
+        assert_eq!([6, 7, 8].map(|at| often.was_there(at)), [false, true, true]);
+        let begins = |blocks, spare| Need::new(&DriveSize { blocks, spare, ..drive }).is_there();
+        assert!(begins(100, 24) && begins(43, 10) && !begins(43, 11));
     }
 }

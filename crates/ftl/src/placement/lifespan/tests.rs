@@ -19,7 +19,7 @@ fn policy_of(pages: u64, unit: u64, spare: u32) -> Lifespan {
 /// The policy of a drive that has moved a block.
 fn sorting(drive: &DriveSize, memory: PlacementMemory) -> Lifespan {
     let mut policy = Lifespan::new(drive, memory);
-    (0..drive.unit).for_each(|page| policy.moved(&host(page, Shape::default())));
+    policy.will_move(drive.unit as u32);
     policy
 }
 
@@ -76,13 +76,22 @@ fn nothing_is_sorted_until_pages_are_moved() {
     let (taught, small, _) = taught(30_000);
     let drive = DriveSize { pages: PAGES, unit: 64, planes: 1, blocks: 400, spare: 100 };
     let mut policy = Lifespan { need: Need::new(&drive), ..taught };
+    let at = BlockAddr { plane: PlaneId(0), block: BlockId(7) };
+    policy.opened(at, FRESH);
     for _ in 1..drive.unit {
-        policy.moved(&small);
+        policy.will_move(1);
         assert_eq!(policy.queue(&small), FRESH);
     }
-    policy.moved(&small);
+    (0..1_000).for_each(|_| policy.observe(&small));
+    let soon = |policy: &Lifespan| policy.dies_soon(at, FRESH);
+    // Mixed pages live as long again as they have, also once others are sorted.
+    assert_eq!(soon(&policy), ((policy.spare << 16) / (policy.spare + 1_000)) as u32);
+    policy.will_move(drive.unit as u32);
+    assert_eq!(soon(&policy), ((policy.spare << 16) / (policy.spare + 1_000)) as u32);
     // It has learned all the same.
-    assert_eq!(policy.queue(&small), Queue(1));
+    assert!(policy.queue(&small).0 < policy.long);
+    policy.opened(at, FRESH);
+    assert!(soon(&policy) < 1 << 4, "first writes that are expected to live long");
 }
 
 #[test]
