@@ -124,8 +124,9 @@ pub(crate) const LOOKS: u64 = 20;
 #[derive(Debug)]
 pub struct MixSimulator<'a> {
     device: CheckedConfig,
-    /// The same drive, on which a page gets its place when it is first read or written: runs with
-    /// [`SwitchOutcome`]s begin without data, where a read would else cost no flash read.
+    /// The drive for runs that give a [`SwitchOutcome`]. It holds no data at the start and gives a
+    /// page its place when the page is first read or written; else the first read of a page would
+    /// cost no flash read.
     first_touch: CheckedConfig,
     settings: SimulationSettings,
     stop: &'a AtomicBool,

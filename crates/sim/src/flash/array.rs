@@ -79,13 +79,14 @@ fn queue_index((class, priority): Source) -> usize {
     }
 }
 
-/// The queue of a class and a priority among all queues of all dies.
+/// The number of a die's queue for a class and a priority, as [`queue_number`] counts.
 #[inline]
 fn queue_of(die: DieId, source: Source) -> usize {
     queue_number(die, queue_index(source))
 }
 
-/// The same, by the number of the queue in its die.
+/// The number of the `nth` queue of a die, counted through the queues of all dies from 0. Indexes
+/// of long queues are found by it.
 #[inline]
 fn queue_number(die: DieId, nth: usize) -> usize {
     die.0 as usize * QUEUES + nth
