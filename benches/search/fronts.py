@@ -21,7 +21,8 @@ import subprocess
 import warnings
 from pathlib import Path
 
-from optimisers import REAL, command_line, interval
+from campaign import command_line, measure, stored
+from optimisers import REAL, interval
 
 OWN = ["bayes"]
 FOREIGN = ["random", "nsga2", "motpe"]
@@ -159,27 +160,15 @@ def at(curve, spent_at_most):
 
 def run(args):
     warnings.filterwarnings("ignore")
-    first, last = map(int, args.seeds.split("-"))
-    args.out.mkdir(parents=True, exist_ok=True)
-    for seed in range(first, last + 1):
-        for target in targets(args):
-            for name in args.only.split(","):
-                file = args.out / f"{target}-{seed}-{name}.json"
-                if file.exists():
-                    continue
-                if name in OWN:
-                    curve = own(args, target, seed)
-                else:
-                    curve = foreign(args, name, target, seed)
-                file.write_text(json.dumps(curve) + "\n")
-                print(f"{target} {seed} {name}: {at(curve, budget(args)):.3f}", flush=True)
+
+    def search(name, target, seed):
+        return own(args, target, seed) if name in OWN else foreign(args, name, target, seed)
+
+    measure(args, targets(args), search)
 
 
 def show(args):
-    found = {}
-    for file in sorted(args.out.glob("*.json")):
-        target, seed, name = file.stem.split("-", 2)
-        found[target, int(seed), name] = json.loads(file.read_text())
+    found = stored(args.out)
     names = [name for name in OWN + FOREIGN if any(key[2] == name for key in found)]
     for share in (0.5, 1.0):
         limit = budget(args) * share

@@ -13,16 +13,18 @@ budget is --evals such measurements (30, unless it is said otherwise).
 
 Targets are three models beside each other on drives that hold what is touched. With --used FOLDER
 they are real traces of that folder, each alone: their first 8,000 requests on drives that are 90 %
-full and long in use. Options of both commands must be the same for one OUT.
+full and long in use. OUT grows by a line for each search, so that a study goes on where it was
+left. Options of both commands must be the same for one OUT.
 """
 
-import argparse
 import json
 import math
 import statistics
 import subprocess
 import warnings
 from pathlib import Path
+
+from campaign import command_line, measure, stored
 
 MODELS = {
     "database": "websearch,recomm",
@@ -288,30 +290,18 @@ def at(curve, budget):
 
 def run(args):
     warnings.filterwarnings("ignore")
-    first, last = map(int, args.seeds.split("-"))
-    args.out.mkdir(parents=True, exist_ok=True)
     task = Task(args)
-    for seed in range(first, last + 1):
-        for target in task.targets:
-            for name in args.only.split(","):
-                file = args.out / f"{target}-{seed}-{name}.json"
-                if file.exists():
-                    continue
-                curve = (
-                    own(args.ssdtune, task, name, target, seed)
-                    if name in OWN
-                    else foreign(args.ssdtune, task, name, target, seed)
-                )
-                file.write_text(json.dumps(curve) + "\n")
-                print(f"{target} {seed} {name}: {at(curve, task.budget):.4f}", flush=True)
+
+    def search(name, target, seed):
+        measured = own if name in OWN else foreign
+        return measured(args.ssdtune, task, name, target, seed)
+
+    measure(args, task.targets, search)
 
 
 def show(args):
-    found, task = {}, Task(args)
+    found, task = stored(args.out), Task(args)
     budget, evals = task.budget, task.evals
-    for file in sorted(args.out.glob("*.json")):
-        target, seed, name = file.stem.split("-", 2)
-        found[target, int(seed), name] = json.loads(file.read_text())
     names = [name for name in OWN + FOREIGN if any(key[2] == name for key in found)]
     for share in (0.5, 1.0):
         grades = {key: at(curve, budget * share) for key, curve in found.items()}
@@ -400,24 +390,6 @@ def spread(values):
     return (
         f"{statistics.mean(values):.3f} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
     )
-
-
-def command_line(description, names, seeds, run, show):
-    """A parser with the commands `run` and `show`, and both of them."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("run")
-    command.add_argument("ssdtune")
-    command.add_argument("out", type=Path)
-    command.add_argument("--seeds", default=seeds)
-    command.add_argument("--only", default=",".join(names))
-    command.set_defaults(act=run)
-    command = commands.add_parser("show")
-    command.add_argument("out", type=Path)
-    command.set_defaults(act=show)
-    return parser, commands.choices.values()
 
 
 def main():

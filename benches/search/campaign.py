@@ -1,0 +1,65 @@
+"""Searches of a study, a line of JSON each in one file: a study takes days, and goes on from its
+file on any machine. The line says which target, seed and algorithm it is of, with which program,
+and the search's curve: pairs of what was spent and the best until then.
+"""
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+
+def stored(out):
+    """The curves of a file, by target, seed and algorithm."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return {(row["target"], row["seed"], row["algorithm"]): row["curve"] for row in rows}
+
+
+def measure(args, targets, search):
+    """Runs the searches that args.out does not hold. `search(algorithm, target, seed)` gives a
+    curve."""
+    known = stored(args.out)
+    version = [args.ssdtune, "--version"]
+    program = subprocess.run(version, check=True, capture_output=True, text=True).stdout.strip()
+    first, last = map(int, args.seeds.split("-"))
+    for seed in range(first, last + 1):
+        for target in targets:
+            for name in args.only.split(","):
+                if (target, seed, name) in known:
+                    continue
+                curve = rises(search(name, target, seed))
+                row = {"target": target, "seed": seed, "algorithm": name}
+                row |= {"program": program, "curve": curve}
+                with args.out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(f"{target} {seed} {name}: {curve[-1][1]:.4f} in the end", flush=True)
+
+
+def rises(curve):
+    """The points where the best so far rises, and the last one: all that a curve tells."""
+    kept = []
+    for spent, best in curve:
+        if not kept or best > kept[-1][1]:
+            kept.append((spent, best))
+    if kept[-1][0] < curve[-1][0]:
+        kept.append((curve[-1][0], kept[-1][1]))
+    return kept
+
+
+def command_line(description, names, seeds, run, show):
+    """A parser with the commands `run` and `show`, and both of them."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("run")
+    command.add_argument("ssdtune")
+    command.add_argument("out", type=Path)
+    command.add_argument("--seeds", default=seeds)
+    command.add_argument("--only", default=",".join(names))
+    command.set_defaults(act=run)
+    command = commands.add_parser("show")
+    command.add_argument("out", type=Path)
+    command.set_defaults(act=show)
+    return parser, commands.choices.values()
