@@ -82,7 +82,7 @@ impl Comparison {
 type Figure = fn(&PolicyResult) -> Option<f64>;
 
 /// The figures that policies are compared by, with their names.
-const PAIRED: [(&str, Figure); 10] = [
+const PAIRED: [(&str, Figure); 11] = [
     ("write_amplification", |policy| Some(policy.measured.as_ref()?.write_amplification)),
     ("erases", |policy| {
         let erases = policy.measured.as_ref()?.erases;
@@ -93,6 +93,9 @@ const PAIRED: [(&str, Figure); 10] = [
     ("p99_response_time", |policy| Some(policy.response.as_ref()?.p99_ns as f64)),
     ("p99.9_response_time", |policy| Some(policy.response.as_ref()?.p999_ns as f64)),
     ("requests_per_second", |policy| Some(policy.response.as_ref()?.requests_per_s)),
+    ("saturated_requests_per_second", |policy| {
+        Some(policy.response.as_ref()?.saturated_requests_per_s)
+    }),
     ("timed_write_amplification", |policy| Some(policy.response.as_ref()?.write_amplification)),
     ("energy_per_byte", |policy| Some(policy.response.as_ref()?.nanojoules_per_byte)),
     ("endurance", |policy| policy.response.as_ref()?.terabytes_written),
