@@ -40,7 +40,11 @@ fn model(directory: &Path) -> PathBuf {
     let network =
         json!({ "version": 1, "activation": "relu", "output": "linear", "layers": [layer] });
     let model = json!({
-        "version": 3, "device": "test", "device_digest": "", "channels": 8, "made_by": "by hand",
+        "version": 4, "drives": 1, "device": "test", "device_digest": "", "channels": 8,
+        "made_by": "by hand", "flash": {
+            "transfer_ns": 409_600.0, "read_ns": 20_000.0, "program_ns": 200_000.0,
+            "dies": 2, "planes": 4,
+        },
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
         "kind": "ranker", "abstain": 0.01, "doubt": 0.0, "switch": null,
         "strategies": strategies, "network": network,
@@ -91,6 +95,21 @@ fn the_shipped_network_is_for_labels_of_the_shipped_drive() {
         let judged = keeper(&["eval", "--model"]).arg(&shipped).arg(&path).assert().success();
         let said = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
         assert_eq!(said.contains("not configured alike"), is_told, "{said}");
+    }
+}
+
+/// On a drive that it has not learned from, a network for one drive says so, and one that learned from
+/// several is put on it.
+#[test]
+fn a_network_of_several_drives_is_put_on_any() {
+    for (network, note) in [
+        ("ssdkeeper", "was trained for ssdkeeper as it was then"),
+        ("any-drive", "learned from 90 drives and was put on ssdkeeper, which can serve"),
+    ] {
+        let path = crate::support::root().join(format!("configs/keeper/{network}.json"));
+        let mut compare = keeper(&["compare", "--requests", "2000", "--level", "8", "--model"]);
+        compare.arg(path).args(["--set", "bus.rate_mts=400", "--workload", "kvstore", "websearch"]);
+        compare.assert().success().stderr(predicate::str::contains(note));
     }
 }
 

@@ -1,20 +1,21 @@
 //! Serves labelled mixes on a drive whose channels an allocator divides, and says what it gained
 //! and lost against sharing all channels.
 //!
-//!     cargo run --release -p ssdtune-keeper --example serve_mixes -- LABELS [MODEL]
+//!     cargo run --release -p ssdtune-keeper --example serve_mixes -- LABELS [MODEL [DEVICE]]
 //!
 //! LABELS is a file of `ssdtune keeper label`. They say what each strategy does if data are placed
 //! by it from the beginning. Here all channels are shared for the first period T, and what was
 //! placed until then stays where it is. A line for each mix: latencies over those of Shared, of the
-//! allocator and of the label's strategy from the beginning on, and what was decided.
+//! allocator and of the label's strategy from the beginning on, and what was decided. DEVICE is the
+//! drive of the labels where it is no preset: a file, as `ssdtune config show --set` prints it.
 
 use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_keeper::{
-    Decision, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy,
+    Decision, Fitted, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy,
 };
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, Nanos, presets};
+use ssdtune_model::{CheckedConfig, Nanos, source};
 use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -32,15 +33,20 @@ struct Served {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, model @ ..] = &arguments[..] else { return Err("LABELS [MODEL]".into()) };
+    let [path, others @ ..] = &arguments[..] else {
+        return Err("LABELS [MODEL [DEVICE]]".into());
+    };
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/keeper/ssdkeeper.json");
     let labels = Labels::read(path.as_ref())?;
-    let policy = Policy::read(model.first().map_or(shipped, |model| model).as_ref())?;
-    let mut drive = presets::load(&labels.source.device)?;
+    let policy = Policy::read(others.first().map_or(shipped, |model| model).as_ref())?;
+    let device = others.get(1).unwrap_or(&labels.source.device);
+    let mut drive = source::load(device, &[])?.config;
     drive.mapping.allocation = Allocation::Static;
     // Nothing is collected: fewer blocks are made sooner and change no latency.
     drive.flash.blocks_per_plane = drive.flash.blocks_per_plane.min(256);
     let drive = drive.check()?;
+    let Fitted { policy, note } = policy.for_drive(&drive, &AtomicBool::new(false))?;
+    note.iter().for_each(|note| eprintln!("{note}"));
     let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, &policy);
     let served: Vec<Served> =
         labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;

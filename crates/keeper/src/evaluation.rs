@@ -71,40 +71,65 @@ pub struct Score {
 /// 2.5). This bears on choices by labels alone: on running drives the file `switch` decides.
 const FOLLOWED_HARM: f64 = 0.05;
 
-/// What the choices of a policy cost an allocator that follows the runs, in the mean: the regret,
-/// and `weight` times what they lose beyond [`HARMLESS`].
-pub(crate) fn followed_cost(policy: &Policy, mixes: &[&LabelledMix], weight: f64) -> f64 {
-    let cost = |(mix, chosen): (&&LabelledMix, Strategy)| {
+/// What the choices of a policy cost an allocator that follows the runs, summed: the regret, and
+/// `weight` times what they lose beyond [`HARMLESS`].
+pub(crate) fn followed_cost(policy: &Policy, judged: &[Judged], weight: f64) -> f64 {
+    let cost = |(mix, chosen): (&LabelledMix, Strategy)| {
         let ratio = |strategy| mix.ratio(strategy).unwrap_or(f64::INFINITY);
         let shared = ratio(&Strategy::Shared);
         let above = (ratio(&chosen) / shared - 1.0).min(FOLLOWED_HARM);
         shared * (1.0 + above) - 1.0 + weight * (above - HARMLESS).max(0.0)
     };
-    let costs: f64 = mixes.iter().zip(choices(policy, mixes)).map(cost).sum();
-    costs / mixes.len().max(1) as f64
+    mixes_of(judged).into_iter().zip(choices(policy, judged)).map(cost).sum()
 }
 
-/// What a policy chooses for each mix.
-fn choices(policy: &Policy, mixes: &[&LabelledMix]) -> Vec<Strategy> {
-    let mut memory = policy.memory();
-    let choose = |mix: &&LabelledMix| {
-        let observed = ObservedMix::new(&mix.seen, policy.intensity);
-        policy.choose(&observed, &mut memory).strategy
+/// Labelled mixes of one drive to judge a policy by.
+#[derive(Clone, Debug)]
+pub struct Judged<'a> {
+    /// How they were labelled.
+    pub source: &'a LabelSource,
+    /// The mixes.
+    pub mixes: Vec<&'a LabelledMix>,
+}
+
+/// The mixes of all drives, one after the other.
+fn mixes_of<'a>(judged: &[Judged<'a>]) -> Vec<&'a LabelledMix> {
+    judged.iter().flat_map(|one| one.mixes.iter().copied()).collect()
+}
+
+/// What a policy, put on the drive of each mix, chooses for it.
+fn choices(policy: &Policy, judged: &[Judged]) -> Vec<Strategy> {
+    let of = |one: &Judged| -> Vec<Strategy> {
+        let policy = policy.on(one.source);
+        let mut memory = policy.memory();
+        let choose = |mix: &&LabelledMix| {
+            let observed = ObservedMix::new(&mix.seen, policy.intensity);
+            policy.choose(&observed, &mut memory).strategy
+        };
+        one.mixes.iter().map(choose).collect()
     };
-    mixes.iter().map(choose).collect()
+    judged.iter().flat_map(of).collect()
 }
 
 /// Judges the choices of a policy.
-pub fn score(policy: &Policy, mixes: &[&LabelledMix]) -> Score {
-    score_choices(mixes, &choices(policy, mixes))
+pub fn score(policy: &Policy, judged: &[Judged]) -> Score {
+    score_choices(&mixes_of(judged), &choices(policy, judged))
+}
+
+/// Those of the mixes that come in bursts, or the others.
+fn of_kind<'a>(judged: &[Judged<'a>], is_bursty: bool) -> Vec<Judged<'a>> {
+    let is_so = |mix: &&'a LabelledMix| mix.mix.is_bursty() == is_bursty;
+    let of = |one: &Judged<'a>| Judged {
+        mixes: one.mixes.iter().copied().filter(is_so).collect(),
+        source: one.source,
+    };
+    judged.iter().map(of).collect()
 }
 
 /// Judges a network alone, as the paper does: on plain mixes, and never abstaining.
-pub fn score_network(policy: &Policy, mixes: &[&LabelledMix]) -> Score {
+pub fn score_network(policy: &Policy, judged: &[Judged]) -> Score {
     let bold = Policy { abstain: f64::MIN, doubt: 0.0, ..policy.clone() };
-    let is_plain = |mix: &&LabelledMix| !mix.mix.is_bursty();
-    let plain: Vec<&LabelledMix> = mixes.iter().copied().filter(is_plain).collect();
-    score(&bold, &plain)
+    score(&bold, &of_kind(judged, false))
 }
 
 /// Judges one choice for each mix.
@@ -166,12 +191,8 @@ pub struct SwitchScore {
 
 /// What switches of mixes did, and what the policy knows before; nothing for a network that is not
 /// one for parts.
-pub(crate) fn switch_examples(
-    policy: &Policy,
-    source: &LabelSource,
-    mixes: &[&LabelledMix],
-) -> Vec<SwitchExample> {
-    let of = |mix: &&LabelledMix| -> Vec<SwitchExample> {
+pub(crate) fn switch_examples(policy: &Policy, judged: &[Judged]) -> Vec<SwitchExample> {
+    let of = |(policy, source, mix): (&Policy, &LabelSource, &LabelledMix)| -> Vec<SwitchExample> {
         let mut memory = policy.memory();
         let example = |switch: &SwitchOutcome| {
             let period = source.beginning(mix, switch.slots);
@@ -183,17 +204,18 @@ pub(crate) fn switch_examples(
         };
         mix.switches.iter().filter_map(example).collect()
     };
-    mixes.par_iter().flat_map_iter(of).collect()
+    let drive = |one: &Judged| -> Vec<SwitchExample> {
+        let policy = policy.on(one.source);
+        let mixes = one.mixes.par_iter();
+        mixes.flat_map_iter(|mix| of((&policy, one.source, mix))).collect()
+    };
+    judged.iter().flat_map(drive).collect()
 }
 
 /// Judges the forecasts of switches of a policy; `None` if it makes none, or there are no switches.
-pub fn score_switches(
-    policy: &Policy,
-    source: &LabelSource,
-    mixes: &[&LabelledMix],
-) -> Option<SwitchScore> {
+pub fn score_switches(policy: &Policy, judged: &[Judged]) -> Option<SwitchScore> {
     let model = policy.switch.as_ref()?;
-    let examples = switch_examples(policy, source, mixes);
+    let examples = switch_examples(policy, judged);
     let switches = examples.len();
     let allowed: Vec<(f64, &SwitchExample)> = (examples.iter())
         .map(|one| (model.outlook(&one.inputs), one))
@@ -251,18 +273,19 @@ pub fn evaluate(
 ) -> Result<Evaluation, TenantsError> {
     mixes.iter().try_for_each(|mix| policy.kind.check_tenants(mix.mix.tenants.len()))?;
     let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
-    let of_kind = |is_bursty: bool| {
-        let is_so = |mix: &&LabelledMix| mix.mix.is_bursty() == is_bursty;
-        let some: Vec<&LabelledMix> = mixes.iter().copied().filter(is_so).collect();
-        (!some.is_empty() && some.len() < mixes.len()).then(|| score(policy, &some))
+    let judged = [Judged { source, mixes: mixes.to_vec() }];
+    let only = |is_bursty: bool| {
+        let some = of_kind(&judged, is_bursty);
+        let found = some[0].mixes.len();
+        (found > 0 && found < mixes.len()).then(|| score(policy, &some))
     };
     Ok(Evaluation {
-        model: score(policy, mixes),
-        plain: of_kind(false),
-        bursty: of_kind(true),
+        model: score(policy, &judged),
+        plain: only(false),
+        bursty: only(true),
         shared: fixed(Strategy::Shared),
         isolated: fixed(Strategy::Isolated),
-        switches: score_switches(policy, source, mixes),
+        switches: score_switches(policy, &judged),
     })
 }
 

@@ -11,22 +11,24 @@
 //! Cost: the 42 strategies of four tenants have 34 different parts. A network is asked about each
 //! once.
 
+use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, Rates};
 use crate::queue::{Tanks, Waits, add_slots, unevenness, waits};
 use crate::rates::ratio;
-use crate::simulation::LEVEL_20_SHARE;
 use crate::strategy::{Part, Strategy, TENANTS, TenantSet};
-use crate::vector::Intensity;
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 
 /// Inputs of a network for parts ([`inputs`]).
-pub(crate) const INPUTS: usize = 10;
+pub(crate) const INPUTS: usize = PART_INPUTS + drive::INPUTS;
+/// Those of them that are of the part.
+const PART_INPUTS: usize = 10;
 /// Outputs of a network for parts: one for reads and one for writes ([`outputs`]).
 pub(crate) const OUTPUTS: usize = 2;
 /// The logarithm of the longest latency that an output is believed to stand for: three hours.
 const SECONDS_MAX: f64 = 9.3;
-/// A wait that is as good as none, in seconds: it is added to each, whose logarithm is an input.
-const SHORT_WAIT: f64 = 1e-3;
+/// A wait that is as good as none, in the drive's unit: it is added to each, whose logarithm is an
+/// input.
+const SHORT_WAIT: f64 = 2.43;
 /// Less unevenness than this is luck.
 const UNEVENNESS_MIN: f64 = 0.3;
 /// Numbers of channels whose waits are found at once.
@@ -40,30 +42,37 @@ pub(crate) fn inputs(
     waits: &Waits,
     unevenness: f64,
     channels: u32,
+    drive: &DriveFigures,
 ) -> [f64; INPUTS] {
+    let unit = drive.channel_pages_per_s;
     let channels = f64::from(channels);
-    let [read, written] = rates.pages.map(|pages| pages / channels);
+    let [read, written] = drive.work(rates.pages).map(|work| work / channels / unit);
     let [read_size, write_size] = [0, 1].map(|n| ratio(rates.pages[n], rates.requests[n]));
-    let log = |wait: f64| (wait + SHORT_WAIT).ln();
+    let log = |wait: f64| (wait * unit + SHORT_WAIT).ln();
     let [alone, reads, writes] = [waits.reads_alone, waits.reads, waits.writes].map(log);
     let uneven = unevenness.max(UNEVENNESS_MIN).ln();
     let inverse = channels.recip();
-    [read, written, channels, inverse, read_size, write_size, alone, reads, writes, uneven]
+    let part =
+        [read, written, channels, inverse, read_size, write_size, alone, reads, writes, uneven];
+    let mut all = [0.0; INPUTS];
+    all[..PART_INPUTS].copy_from_slice(&part);
+    all[PART_INPUTS..].copy_from_slice(&drive.inputs());
+    all
 }
 
 /// The places of the waits of reads and of writes among the inputs.
 const WAITS: [usize; OUTPUTS] = [7, 8];
 
-/// Mean latencies of reads and writes in nanoseconds, as a network learns them: the logarithms of
+/// Mean latencies of reads and writes in the drive's unit, as a network learns them: the logarithms of
 /// their ratios to the waits that it is told. Where a queue decides, hardly anything is left to
 /// learn.
-pub(crate) fn outputs(row: &[f64; INPUTS], latencies_ns: [f64; 2]) -> [f64; OUTPUTS] {
-    [0, 1].map(|op| (latencies_ns[op] / 1e9).ln() - row[WAITS[op]])
+pub(crate) fn outputs(row: &[f64; INPUTS], latencies: [f64; 2]) -> [f64; OUTPUTS] {
+    [0, 1].map(|op| latencies[op].ln() - row[WAITS[op]])
 }
 
 /// The latency in nanoseconds that an output stands for, beside the logarithm of a wait.
-fn latency_ns(output: f64, wait: f64) -> f64 {
-    1e9 * (output + wait).min(SECONDS_MAX).exp()
+fn latency_ns(output: f64, wait: f64, drive: &DriveFigures) -> f64 {
+    1e9 * (output + wait - drive.channel_pages_per_s.ln()).min(SECONDS_MAX).exp()
 }
 
 /// Mean latencies of reads and of writes in a part, in nanoseconds, by a network.
@@ -75,19 +84,21 @@ pub(crate) fn latencies_ns(
     rates: &Rates,
     (waits, unevenness): (&Waits, f64),
     channels: u32,
+    drive: &DriveFigures,
     buffer: &mut Buffer,
 ) -> [f64; OUTPUTS] {
-    told_ns(network, &inputs(rates, waits, unevenness, channels), buffer)
+    told_ns(network, &inputs(rates, waits, unevenness, channels, drive), drive, buffer)
 }
 
 /// Mean latencies of reads and of writes in nanoseconds, by a network that is told this.
 pub(crate) fn told_ns(
     network: &MlpModel,
     row: &[f64; INPUTS],
+    drive: &DriveFigures,
     buffer: &mut Buffer,
 ) -> [f64; OUTPUTS] {
     let outputs = network.predict_one(row, buffer).expect("finite numbers, as many as it has");
-    [0, 1].map(|op| latency_ns(outputs[op], row[WAITS[op]]))
+    [0, 1].map(|op| latency_ns(outputs[op], row[WAITS[op]], drive))
 }
 
 /// Whose a part is, as a number: one tenant by its place in the order of [`ObservedMix`], one
@@ -137,27 +148,6 @@ pub(crate) struct Forecast {
     /// What each part adds to the total of a strategy, in nanoseconds; NaN if it was not asked.
     contributions: Vec<f64>,
     totals: Vec<f64>,
-}
-
-/// What must be known of a drive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct DriveFigures {
-    pub channels: u32,
-    /// Flash pages that a channel carries in a second.
-    pub channel_pages_per_s: f64,
-}
-
-impl DriveFigures {
-    /// From the rate at which intensity level 20 ends.
-    pub(crate) fn new(channels: u32, intensity: Intensity) -> Self {
-        let all = intensity.requests_per_s_max / LEVEL_20_SHARE;
-        Self { channels, channel_pages_per_s: all / f64::from(channels) }
-    }
-
-    /// Flash pages that some channels carry in a second.
-    pub(crate) fn pages_per_s(&self, channels: u32) -> f64 {
-        self.channel_pages_per_s * f64::from(channels)
-    }
 }
 
 impl Forecast {
@@ -308,7 +298,7 @@ impl<'a> Asked<'a> {
     fn gather(&mut self, tenants: TenantSet, more: f64) {
         self.memory.slots.clear();
         for own in tenants.select(&self.observed.slots) {
-            add_slots(&mut self.memory.slots, own, [more; 2]);
+            add_slots(&mut self.memory.slots, own, self.drive.work([more; 2]));
         }
     }
 
@@ -325,7 +315,7 @@ impl<'a> Asked<'a> {
     /// How unevenly what was gathered for these tenants comes.
     fn unevenness(&self, tenants: TenantSet) -> f64 {
         let own = self.rates(tenants);
-        let sizes = [0, 1].map(|op| ratio(own.pages[op], own.requests[op]));
+        let sizes = self.drive.work([0, 1].map(|op| ratio(own.pages[op], own.requests[op])));
         unevenness(&self.memory.slots, sizes)
     }
 
@@ -355,7 +345,7 @@ impl<'a> Asked<'a> {
         }
         let (own, buffer) = (own.times(more), &mut self.memory.buffer);
         let [read, write] =
-            latencies_ns(self.network, &own, (&waits, uneven), part.channels, buffer);
+            latencies_ns(self.network, &own, (&waits, uneven), part.channels, &self.drive, buffer);
         weights[0] * read + weights[1] * write
     }
 
@@ -375,9 +365,11 @@ impl<'a> Asked<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::FlashFigures;
     use crate::features::PeriodDemand;
     use crate::vector::Intensity;
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
+    use ssdtune_model::DeviceConfig;
     use ssdtune_sim::Demand;
 
     const CHANNELS: u32 = 8;
@@ -397,17 +389,23 @@ mod tests {
     }
 
     /// The total by asking about every part of one strategy, as the mean over all requests.
-    fn plain(network: &MlpModel, strategy: &Strategy, observed: &ObservedMix) -> f64 {
+    fn plain(
+        network: &MlpModel,
+        strategy: &Strategy,
+        observed: &ObservedMix,
+        drive: &DriveFigures,
+    ) -> f64 {
         let strategy = observed.to_drive(strategy);
         let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
         for part in strategy.parts(CHANNELS, &observed.writers) {
             let own = Rates::sum(part.tenants.select(&observed.rates));
             let mut buffer = Buffer::default();
-            let row = inputs(&own, &Waits::default(), 0.0, part.channels);
+            let row = inputs(&own, &Waits::default(), 0.0, part.channels, drive);
             let found = network.predict_one(&row, &mut buffer).expect("finite");
             for op in 0..2 {
                 // Nobody waits: the ratio is to the shortest wait that counts.
-                let latency_ns = 1e9 * (found[op] + 1e-3f64.ln()).min(9.3).exp();
+                let wait_s = SHORT_WAIT / drive.channel_pages_per_s;
+                let latency_ns = 1e9 * (found[op] + wait_s.ln()).min(9.3).exp();
                 counts[op] += own.requests[op];
                 sums[op] += own.requests[op] * latency_ns;
             }
@@ -433,7 +431,8 @@ mod tests {
             let of = |tenants: usize| Strategy::all(CHANNELS, tenants.max(4));
             let strategies: Vec<Vec<Strategy>> = TENANTS.map(of).collect();
             let network = network(&weights);
-            let drive = DriveFigures::new(CHANNELS, intensity);
+            let flash = FlashFigures::of(&DeviceConfig::default());
+            let drive = DriveFigures::new(CHANNELS, intensity, &flash);
             let totals = Forecast::new(&strategies, drive).totals(&network, &observed).to_vec();
             for (strategy, total) in of(observed.rates.len()).iter().zip(totals) {
                 let on_drive = observed.to_drive(strategy);
@@ -441,7 +440,7 @@ mod tests {
                     prop_assert_eq!(total, f64::INFINITY);
                     continue;
                 }
-                let expected = plain(&network, strategy, &observed);
+                let expected = plain(&network, strategy, &observed, &drive);
                 prop_assert!(
                     (total - expected).abs() <= 1e-9 * expected,
                     "{} {} {}", strategy, total, expected

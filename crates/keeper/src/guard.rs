@@ -19,8 +19,9 @@
 //! Cost: some ten additions for each completion; a prediction of the network for each slot. Memory:
 //! 300 bytes.
 
+use crate::drive::DriveFigures;
 use crate::features::SlotPages;
-use crate::forecast::{DriveFigures, latencies_ns};
+use crate::forecast::latencies_ns;
 use crate::queue::Tanks;
 use crate::rates::{Rates, ratio};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
@@ -122,7 +123,7 @@ impl Guard {
         for (sum, own) in self.pages.iter_mut().zip(pages) {
             *sum += u64::from(own);
         }
-        let [read, written] = pages.map(f64::from);
+        let [read, written] = self.drive.work(pages.map(f64::from));
         self.shared.add(read, written);
     }
 
@@ -164,8 +165,14 @@ impl Guard {
             pages: self.pages.map(|pages| ratio(pages as f64, seconds)),
         };
         let [waits] = self.shared.waits();
-        let found =
-            latencies_ns(network, &rates, (&waits, 1.0), self.drive.channels, &mut self.buffer);
+        let found = latencies_ns(
+            network,
+            &rates,
+            (&waits, 1.0),
+            self.drive.channels,
+            &self.drive,
+            &mut self.buffer,
+        );
         [0, 1].map(|op| if self.taken[op].asked > 0 { found[op] } else { 0.0 })
     }
 }
@@ -191,7 +198,7 @@ mod tests {
     /// channels are divided, and then the time given.
     fn run(write_after: Option<Nanos>) -> Option<(u64, f64)> {
         let (network, slot) = (network(), Nanos::from_ms(10));
-        let drive = DriveFigures { channels: 8, channel_pages_per_s: 1_000.0 };
+        let drive = DriveFigures::plain(1_000.0);
         let mut guard = Guard::new(drive, slot);
         let asked = Demand { reads: 10, writes: 10, read_pages: 10, written_pages: 10 };
         for number in 0..500u64 {

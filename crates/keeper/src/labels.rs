@@ -9,6 +9,7 @@
 //! Cost: one race ([`MixSimulator::race`]) for each mix, and some runs whose channels are divided
 //! on the way ([`MixSimulator::switches`]).
 
+use crate::drive::{DriveFigures, FlashFigures};
 use crate::features::{DECISION_SLOTS, DemandCollector, PeriodDemand, SLOTS, in_slots};
 use crate::mix::Mix;
 use crate::simulation::{
@@ -33,13 +34,15 @@ use std::sync::{Mutex, PoisonError};
 #[serde(deny_unknown_fields)]
 pub struct LabelSource {
     /// Version of the file.
-    pub version: Version<3>,
+    pub version: Version<4>,
     /// Name of the drive.
     pub device: String,
     /// Digest of the drive's configuration ([`device_digest`]).
     pub device_digest: String,
     /// Number of channels of the drive.
     pub channels: u32,
+    /// Its flash.
+    pub flash: FlashFigures,
     /// Sectors of a flash page of the drive.
     pub page_sectors: u32,
     /// The program that simulated, and the version of its results.
@@ -63,6 +66,7 @@ impl LabelSource {
             device: device.name.clone(),
             device_digest: device_digest(device),
             channels: device.bus.channels,
+            flash: FlashFigures::of(device),
             page_sectors: device.geometry().sectors_per_page(),
             simulator,
             tenants,
@@ -79,6 +83,11 @@ impl LabelSource {
     /// How intensity levels are measured.
     pub(crate) fn intensity(&self) -> Intensity {
         Intensity { requests_per_s_max: self.settings.rate_max_pages }
+    }
+
+    /// The drive.
+    pub(crate) fn drive(&self) -> DriveFigures {
+        DriveFigures::new(self.channels, self.intensity(), &self.flash)
     }
 
     /// The requests of a mix.

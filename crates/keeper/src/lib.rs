@@ -59,8 +59,10 @@ pub mod train;
 
 mod binding;
 mod bursts;
+mod drive;
 mod forecast;
 mod guard;
+mod put_on;
 mod queue;
 mod rates;
 mod switch;
@@ -73,11 +75,13 @@ pub use bursts::{BurstShape, NamedShape};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,
 };
+pub use drive::FlashFigures;
 pub use evaluation::{Evaluation, Score, SwitchScore, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
 pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
 pub use mix::{Mix, MixStyle, MixTenant};
 pub use policy::{Choice, Policy, TenantsError};
+pub use put_on::Fitted;
 pub use simulation::{
     MeanLatencies, MixSimulator, SimulationError, SimulationSettings, StrategyOutcome,
     SwitchOutcome,

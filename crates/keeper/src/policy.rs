@@ -15,8 +15,9 @@
 //! for the queues of seven groups of tenants on every number of channels, half for the network; and
 //! some 5 us more for a switch.
 
+use crate::drive::{DriveFigures, FlashFigures};
 use crate::features::ObservedMix;
-use crate::forecast::{self, DriveFigures, Forecast};
+use crate::forecast::{self, Forecast};
 use crate::labels::{LabelSource, is_like};
 use crate::strategy::{Strategy, TENANTS};
 use crate::switch::{self, Outlook, SwitchModel};
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
 use ssdtune_model::{DeviceConfig, presets};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// What the outputs of a network are.
@@ -90,13 +92,19 @@ const PROPOSALS: usize = 3;
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Version of the file.
-    pub version: Version<3>,
-    /// Name of the drive it was trained for.
+    pub version: Version<4>,
+    /// Number of drives that it learned from. One that learned from several can be put on any with
+    /// as many channels ([`Policy::for_drive`]).
+    pub drives: usize,
+    /// Name of the drive that it is for: the one it was trained for, or was put on; in the file of
+    /// a network that learned from several drives what these are, in words.
     pub device: String,
-    /// Digest of that drive's configuration ([`crate::labels::device_digest`]).
+    /// Digest of that drive's configuration ([`crate::labels::device_digest`]); empty for several.
     pub device_digest: String,
     /// Number of channels of that drive.
     pub channels: u32,
+    /// Its flash; of several drives, that of the first.
+    pub flash: FlashFigures,
     /// The command that made it.
     pub made_by: String,
     /// The seed of its training.
@@ -205,6 +213,9 @@ impl Policy {
         if let Some(fault) = self.switch.as_ref().and_then(SwitchModel::fault) {
             return Err(fault.to_owned());
         }
+        if self.drives == 0 {
+            return Err("drives must be above 0".to_owned());
+        }
         if self.collect_ns == 0 {
             return Err("collect_ns must be above 0".to_owned());
         }
@@ -233,7 +244,23 @@ impl Policy {
 
     /// What must be known of its drive.
     pub(crate) fn drive(&self) -> DriveFigures {
-        DriveFigures::new(self.channels, self.intensity)
+        DriveFigures::new(self.channels, self.intensity, &self.flash)
+    }
+
+    /// The policy for the drive of some labels, if it learned from several drives: else as it is.
+    pub(crate) fn on(&self, source: &LabelSource) -> Cow<'_, Self> {
+        if self.drives == 1 {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self {
+            device: source.device.clone(),
+            device_digest: source.device_digest.clone(),
+            channels: source.channels,
+            flash: source.flash,
+            intensity: source.intensity(),
+            collect_ns: source.settings.collect_ns,
+            ..self.clone()
+        })
     }
 
     /// The memory that its decisions need.

@@ -11,8 +11,8 @@
 //!
 //! Cost: 400 trees of five questions, 2 us, for each proposal.
 
+use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, SLOTS};
-use crate::forecast::DriveFigures;
 use crate::rates::{Rates, ratio};
 use crate::strategy::Strategy;
 use ndarray::Array2;
@@ -33,7 +33,9 @@ pub struct Outlook {
 }
 
 /// Numbers that a forecast is made from ([`inputs`]).
-pub(crate) const INPUTS: usize = 17;
+pub(crate) const INPUTS: usize = OWN_INPUTS + drive::INPUTS;
+/// Those of them that are not of the drive.
+const OWN_INPUTS: usize = 17;
 /// Outputs of the trees: the risk, and the logarithm of latencies over those of `Shared`.
 const OUTPUTS: usize = 2;
 const TREES: usize = 400;
@@ -63,8 +65,9 @@ pub(crate) fn inputs(
     promises: [f64; 2],
     drive: DriveFigures,
 ) -> [f64; INPUTS] {
-    let pages = |rates: &Rates| rates.pages.iter().sum::<f64>();
+    let pages = |rates: &Rates| drive.work(rates.pages).iter().sum::<f64>();
     let sum = Rates::sum(observed.rates.iter());
+    let [read, _] = drive.work(sum.pages);
     let of_kind = |writes: bool| {
         let own = observed.rates.iter().zip(&observed.deviations).zip(&observed.writers);
         own.filter(move |(_, writer)| **writer == writes).map(|(own, _)| own)
@@ -75,14 +78,18 @@ pub(crate) fn inputs(
     };
     let [readers, writers] = [false, true].map(asked);
     let [uneven_readers, uneven_writers] = [false, true].map(squares);
-    let settled: f64 =
-        observed.rates.iter().zip(&observed.settled).map(|(own, share)| share * own.pages[0]).sum();
+    let settled: f64 = observed
+        .rates
+        .iter()
+        .zip(&observed.settled)
+        .map(|(own, share)| share * drive.work(own.pages)[0])
+        .sum();
     let to_writers = writers_share(strategy, drive.channels, &observed.writers);
     // Reads of settled data go to all channels alike.
     let per_channel = |fresh: f64, share: f64| {
         ratio(fresh + settled * share, drive.pages_per_s(drive.channels) * share)
     };
-    [
+    let own: [f64; OWN_INPUTS] = [
         slots as f64 / SLOTS as f64,
         to_writers,
         strategy.parts(drive.channels, &observed.writers).count() as f64,
@@ -90,8 +97,8 @@ pub(crate) fn inputs(
         promises[1],
         observed.burst.max(1.0).ln(),
         ratio(pages(&sum), drive.pages_per_s(drive.channels)),
-        ratio(sum.pages[0], pages(&sum)),
-        ratio(settled, sum.pages[0]),
+        ratio(read, pages(&sum)),
+        ratio(settled, read),
         ratio(writers, pages(&sum)),
         ratio((uneven_readers + uneven_writers).sqrt(), pages(&sum)),
         ratio(uneven_writers.sqrt(), writers),
@@ -100,7 +107,11 @@ pub(crate) fn inputs(
         per_channel((readers - settled).max(0.0), 1.0 - to_writers),
         ratio(sum.pages[1], sum.requests[1]),
         ratio(sum.pages[0], sum.requests[0]),
-    ]
+    ];
+    let mut all = [0.0; INPUTS];
+    all[..OWN_INPUTS].copy_from_slice(&own);
+    all[OWN_INPUTS..].copy_from_slice(&drive.inputs());
+    all
 }
 
 /// The share of the channels that those have who mostly write; a channel that several tenants have
@@ -230,12 +241,16 @@ mod tests {
         ObservedMix { settled: settled.to_vec(), ..ObservedMix::new(&period, intensity) }
     }
 
-    const DRIVE: DriveFigures = DriveFigures { channels: 8, channel_pages_per_s: 1.0 };
-
     #[test]
     fn inputs_say_what_each_kind_would_have() {
         let of = |settled, name: &str| {
-            inputs(&observed(settled), 50, &name.parse().unwrap(), [0.5, 0.25], DRIVE)
+            inputs(
+                &observed(settled),
+                50,
+                &name.parse().unwrap(),
+                [0.5, 0.25],
+                DriveFigures::plain(1.0),
+            )
         };
         let row = of([0.0; 3], "2:6");
         assert_eq!(row[..5], [0.2, 0.25, 2.0, 0.5, 0.25]);

@@ -10,11 +10,13 @@
 //!
 //! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more.
 
+use crate::drive::DriveFigures;
 use crate::evaluation::{
-    Score, SwitchScore, followed_cost, score, score_network, score_switches, switch_examples,
+    Judged, Score, SwitchScore, followed_cost, score, score_network, score_switches,
+    switch_examples,
 };
 use crate::features::{DECISION_SLOTS, ObservedMix, PeriodDemand, Rates};
-use crate::forecast::{self, DriveFigures};
+use crate::forecast;
 use crate::labels::{LabelSource, LabelledMix, Labels};
 use crate::policy::{NetworkKind, Policy, TenantsError};
 use crate::queue::{add_slots, unevenness, waits};
@@ -22,7 +24,7 @@ use crate::rates::ratio;
 use crate::simulation::{LOOKS, MeanLatencies};
 use crate::strategy::{Strategy, TenantSet};
 use crate::switch::{SwitchExample, SwitchModel};
-use crate::vector::{FEATURES, Intensity};
+use crate::vector::FEATURES;
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -42,6 +44,10 @@ const HIDDEN: &[usize] = &[64];
 /// Units of the hidden layers of a network for parts, which is asked some twenty times for one
 /// decision.
 const PART_HIDDEN: &[usize] = &[32, 16];
+/// And if it learns from several drives, which is more to tell apart: with half of the units what
+/// was taken of the gains of a drive that was not learned from fell from 8 to 81 % to 0 to 51 %
+/// (three seeds).
+const PART_HIDDEN_SEVERAL: &[usize] = &[64, 32];
 /// How many times as much as regret a loss counts that nobody would have without an allocator.
 const HARM: f64 = 20.0;
 /// Number of parts that the training mixes are divided into to choose `abstain` and `doubt`.
@@ -131,6 +137,15 @@ pub enum TrainError {
         /// How many there are.
         found: usize,
     },
+    /// The drives have different numbers of channels.
+    #[error(
+        "drives of {} and of {} channels are labelled: one network divides as many as it learned from",
+        channels[0], channels[1]
+    )]
+    Channels {
+        /// Two numbers that were found.
+        channels: [u32; 2],
+    },
     /// The mixes have more tenants than such a network has inputs for.
     #[error(transparent)]
     Tenants(#[from] TenantsError),
@@ -182,39 +197,47 @@ pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&LabelledMix>; 2], Trai
     Ok([mixes(&parts[0]), mixes(&parts[1])])
 }
 
-/// Trains a policy on the training mixes among the labels and judges it on the others, as
-/// [`divide`] divides them by the schedule's seed. `made_by` is the command, for the policy's file.
+/// Trains a policy on the training mixes among the labels of a drive, or of several drives, and
+/// judges it on the others, as [`divide`] divides each drive's by the schedule's seed. `made_by` is the command, for the policy's file.
 ///
 /// # Errors
 /// There are too few mixes, or the network cannot be trained, for instance because the program
 /// `ssdtune-train` is not there.
 pub fn train(
-    labels: &Labels,
+    labels: &[Labels],
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
     made_by: String,
 ) -> Result<(Policy, TrainingReport), TrainError> {
     let start = Instant::now();
-    let [mixes, test] = divide(labels, schedule.seed)?;
-    let parts = match recipe.kind {
-        NetworkKind::Parts => part_examples(&labels.source, &mixes),
-        NetworkKind::Classifier | NetworkKind::Ranker => Parts::new(),
-    };
-    let (bold, curves, epoch) = fit(labels, &mixes, &parts, recipe, schedule)?;
-    let folds = folds(labels, &mixes, &parts, recipe, schedule)?;
+    if let [first, others @ ..] = labels
+        && let Some(other) = others.iter().find(|one| one.source.channels != first.source.channels)
+    {
+        let channels = [first, other].map(|one| one.source.channels);
+        return Err(TrainError::Channels { channels });
+    }
+    let (mut samples, mut test) = (Vec::new(), Vec::new());
+    for own in labels {
+        let [known, unknown] = divide(own, schedule.seed)?;
+        samples.extend(samples_of(&own.source, &known, recipe.kind));
+        test.push(Judged { source: &own.source, mixes: unknown });
+    }
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let (bold, curves, epoch) = fit(&samples, recipe, schedule)?;
+    let folds = folds(&samples, recipe, schedule)?;
     let (abstain, doubt) = abstention(&folds, recipe);
-    let switch = learn_switches(&labels.source, &folds)?;
+    let switch = learn_switches(&folds)?;
     let policy = Policy { abstain, doubt, switch, made_by, ..bold };
     let seconds = start.elapsed().as_secs_f64();
     let report = TrainingReport {
         recipe: recipe.name,
-        mixes: mixes.len(),
+        mixes: samples.len(),
         epoch,
         seconds,
         loss: curves.train_loss.get(epoch).copied().unwrap_or(f64::NAN),
         network: score_network(&policy, &test),
         score: score(&policy, &test),
-        switches: score_switches(&policy, &labels.source, &test),
+        switches: score_switches(&policy, &test),
         curves,
     };
     Ok((policy, report))
@@ -223,24 +246,30 @@ pub fn train(
 /// Trains a policy that never abstains. Also gives the curves of the training
 /// and the epoch whose weights were kept.
 fn fit(
-    labels: &Labels,
-    mixes: &[&LabelledMix],
-    parts: &Parts,
+    samples: &[&Sample],
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
 ) -> Result<(Policy, Curves, usize), TrainError> {
-    let source = &labels.source;
-    let tenants = source.tenants.iter().copied().max().unwrap_or(2);
+    let source = samples[0].source;
+    let tenants = samples.iter().flat_map(|one| one.source.tenants.iter().copied()).max();
+    let tenants = tenants.unwrap_or(2);
     recipe.kind.check_tenants(tenants)?;
     let strategies = Strategy::all(source.channels, tenants);
     let intensity = source.intensity();
-    let examples = Examples { mixes, intensity, parts, strategies: &strategies };
+    let drives = drives(samples);
+    let (device, device_digest) = match drives {
+        1 => (source.device.clone(), source.device_digest.clone()),
+        _ => (format!("{drives} drives of {} channels", source.channels), String::new()),
+    };
+    let examples = Examples { samples, strategies: &strategies };
     let Training { model, curves, epoch, .. } = examples.train(recipe, schedule)?;
     let policy = Policy {
         version: Version,
-        device: source.device.clone(),
-        device_digest: source.device_digest.clone(),
+        drives,
+        device,
+        device_digest,
         channels: source.channels,
+        flash: source.flash,
         made_by: String::new(),
         seed: schedule.seed,
         intensity,
@@ -257,9 +286,7 @@ fn fit(
 
 /// What a network learns from.
 struct Examples<'a> {
-    mixes: &'a [&'a LabelledMix],
-    intensity: Intensity,
-    parts: &'a Parts,
+    samples: &'a [&'a Sample<'a>],
     strategies: &'a [Strategy],
 }
 
@@ -270,7 +297,12 @@ impl Examples<'_> {
         schedule: TrainingSchedule,
     ) -> Result<Training, MlpError> {
         let is_parts = recipe.kind == NetworkKind::Parts;
-        let params = MlpParams::new(if is_parts { PART_HIDDEN } else { HIDDEN })
+        let hidden = match (recipe.kind, drives(self.samples)) {
+            (NetworkKind::Classifier | NetworkKind::Ranker, _) => HIDDEN,
+            (NetworkKind::Parts, 1) => PART_HIDDEN,
+            (NetworkKind::Parts, _) => PART_HIDDEN_SEVERAL,
+        };
+        let params = MlpParams::new(hidden)
             .activation(recipe.activation)
             .optimiser(recipe.optimiser)
             .epochs(schedule.epochs)
@@ -278,9 +310,9 @@ impl Examples<'_> {
             .cooling(is_parts)
             .early_stopping(EarlyStopping { fraction: 0.1, patience: schedule.epochs })
             .seed(schedule.seed);
-        let observe = |mix: &&LabelledMix| ObservedMix::new(&mix.seen, self.intensity);
-        let observed: Vec<ObservedMix> = self.mixes.iter().map(observe).collect();
-        let both = || self.mixes.iter().copied().zip(&observed);
+        let observe = |one: &&Sample| ObservedMix::new(&one.mix.seen, one.source.intensity());
+        let observed: Vec<ObservedMix> = self.samples.iter().map(observe).collect();
+        let both = || self.samples.iter().map(|one| one.mix).zip(&observed);
         let vectors = || table(observed.iter().flat_map(ObservedMix::vector).collect(), FEATURES);
         match recipe.kind {
             NetworkKind::Classifier => {
@@ -297,14 +329,12 @@ impl Examples<'_> {
                 params.fit(vectors().view(), Targets::Values(values.view()))
             }
             NetworkKind::Parts => {
-                let examples: Vec<&PartExample> =
-                    self.mixes.iter().flat_map(|mix| &self.parts[&mix.number]).collect();
-                let of = |one: &&PartExample| {
+                let examples = self.samples.iter().flat_map(|one| &one.parts);
+                let of = |one: &PartExample| {
                     let rows = if one.periods.is_empty() { &one.matched } else { &one.periods };
-                    let latencies_ns = one.latencies_ns;
-                    rows.iter().map(move |row| (*row, latencies_ns)).collect::<Vec<_>>()
+                    rows.iter().map(|row| (*row, one.latencies)).collect::<Vec<_>>()
                 };
-                fit_parts(&params, examples.iter().flat_map(of).collect())
+                fit_parts(&params, examples.flat_map(of).collect())
             }
         }
     }
@@ -322,9 +352,9 @@ fn table(cells: Vec<f64>, columns: usize) -> Array2<f64> {
     Array2::from_shape_vec(shape, cells).expect("as many cells in each row")
 }
 
-/// Trains a network for parts: what it is told of each, and mean latencies in nanoseconds.
+/// Trains a network for parts: what it is told of each, and mean latencies in the drive's unit.
 fn fit_parts(params: &MlpParams, examples: Vec<(PartRow, [f64; 2])>) -> Result<Training, MlpError> {
-    let outputs = examples.iter().flat_map(|(row, ns)| forecast::outputs(row, *ns)).collect();
+    let outputs = examples.iter().flat_map(|(row, own)| forecast::outputs(row, *own)).collect();
     let inputs = examples.iter().flat_map(|(row, _)| *row).collect();
     let (inputs, values) = (table(inputs, forecast::INPUTS), table(outputs, forecast::OUTPUTS));
     params.fit(inputs.view(), Targets::Values(values.view()))
@@ -339,17 +369,37 @@ struct PartExample {
     periods: Vec<PartRow>,
     /// As much of the run as the latencies are of.
     matched: Vec<PartRow>,
-    /// Mean latencies of reads and of writes.
-    latencies_ns: [f64; 2],
+    /// Mean latencies of reads and of writes, in the drive's unit.
+    latencies: [f64; 2],
 }
 
-/// The examples of each mix, by its number.
-type Parts = BTreeMap<u64, Vec<PartExample>>;
+/// A mix to learn from.
+struct Sample<'a> {
+    source: &'a LabelSource,
+    mix: &'a LabelledMix,
+    /// Its parts, for a network that learns from them.
+    parts: Vec<PartExample>,
+}
 
-/// The examples of all these mixes.
-fn part_examples(source: &LabelSource, mixes: &[&LabelledMix]) -> Parts {
-    let drive = DriveFigures::new(source.channels, source.intensity());
-    let of = |mix: &&LabelledMix| (mix.number, examples_of(mix, &source.whole_run(mix), drive));
+/// Number of drives that samples are of. Those of a drive stand together.
+fn drives(samples: &[&Sample]) -> usize {
+    samples.chunk_by(|a, b| std::ptr::eq(a.source, b.source)).count()
+}
+
+/// What networks of a kind learn from the mixes of one drive.
+fn samples_of<'a>(
+    source: &'a LabelSource,
+    mixes: &[&'a LabelledMix],
+    kind: NetworkKind,
+) -> Vec<Sample<'a>> {
+    let drive = source.drive();
+    let of = |&mix: &&'a LabelledMix| {
+        let parts = match kind {
+            NetworkKind::Parts => examples_of(mix, &source.whole_run(mix), &drive),
+            NetworkKind::Classifier | NetworkKind::Ranker => Vec::new(),
+        };
+        Sample { source, mix, parts }
+    };
     mixes.par_iter().map(of).collect()
 }
 
@@ -362,7 +412,7 @@ const WINDOWS: usize = 8;
 /// A part that several strategies have is there once, from the longest run. In a mix that comes in
 /// bursts, and under a strategy that was given up, it is asked for what came in the time that it
 /// was run for; else a network learns what a period, which is only a sample, says of the run.
-fn examples_of(mix: &LabelledMix, run: &PeriodDemand, drive: DriveFigures) -> Vec<PartExample> {
+fn examples_of(mix: &LabelledMix, run: &PeriodDemand, drive: &DriveFigures) -> Vec<PartExample> {
     let writers = mix.mix.writers();
     let mut known: BTreeMap<(TenantSet, u32), (u64, MeanLatencies)> = BTreeMap::new();
     for entry in &mix.entries {
@@ -390,11 +440,11 @@ fn examples_of(mix: &LabelledMix, run: &PeriodDemand, drive: DriveFigures) -> Ve
         let is_whole = looks >= LOOKS;
         let seen = if is_whole { run } else { &beginnings[looks as usize - 1] };
         let matched = row(seen, part).into_iter().collect::<Vec<_>>();
-        let latencies_ns = [means.read_ns, means.write_ns];
-        let is_both = !matched.is_empty() && latencies_ns.iter().all(|ns| *ns > 0.0);
+        let latencies = [means.read_ns, means.write_ns].map(|ns| drive.in_unit(ns));
+        let is_both = !matched.is_empty() && latencies.iter().all(|one| *one > 0.0);
         let is_steady = is_whole && !mix.mix.is_bursty();
         let periods = periods.iter().filter(|_| is_steady).filter_map(|seen| row(seen, part));
-        is_both.then(|| PartExample { periods: periods.collect(), matched, latencies_ns })
+        is_both.then(|| PartExample { periods: periods.collect(), matched, latencies })
     };
     known.iter().filter_map(example).collect()
 }
@@ -404,15 +454,15 @@ fn row_of(
     seen: &PeriodDemand,
     tenants: TenantSet,
     channels: u32,
-    drive: DriveFigures,
+    drive: &DriveFigures,
 ) -> ([f64; forecast::INPUTS], Rates) {
     let own = Rates::sum(tenants.select(&seen.rates()));
     let mut slots = Vec::new();
-    tenants.select(&seen.slots).for_each(|own| add_slots(&mut slots, own, [1.0; 2]));
+    tenants.select(&seen.slots).for_each(|own| add_slots(&mut slots, own, drive.costs));
     let slot_seconds = seen.seconds / slots.len() as f64;
     let waits = waits(&slots, slot_seconds, drive.pages_per_s(channels));
-    let sizes = [0, 1].map(|op| ratio(own.pages[op], own.requests[op]));
-    (forecast::inputs(&own, &waits, unevenness(&slots, sizes), channels), own)
+    let sizes = drive.work([0, 1].map(|op| ratio(own.pages[op], own.requests[op])));
+    (forecast::inputs(&own, &waits, unevenness(&slots, sizes), channels, drive), own)
 }
 
 /// The logarithm of a strategy's total latency divided by that of `Shared`: what a ranker learns.
@@ -430,25 +480,38 @@ fn log_ratio(mix: &LabelledMix, observed: &ObservedMix, strategy: &Strategy) -> 
 
 /// A policy that never abstains, and training mixes that it has not learned from: a network never
 /// doubts what it has learned.
-type Fold<'a> = (Policy, Vec<&'a LabelledMix>);
+type Fold<'a> = (Policy, Vec<Judged<'a>>);
 
 /// The training mixes in [`FOLDS`] parts, each with a policy that has learned from the others.
 fn folds<'a>(
-    labels: &Labels,
-    mixes: &[&'a LabelledMix],
-    parts: &Parts,
+    samples: &[&'a Sample<'a>],
     recipe: TrainingRecipe,
     schedule: TrainingSchedule,
 ) -> Result<Vec<Fold<'a>>, TrainError> {
-    let found = mixes.len();
+    let found = samples.len();
     let folds =
         selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
-    let of = |part: &[usize]| part.iter().map(|&at| mixes[at]).collect::<Vec<&LabelledMix>>();
+    let of = |part: &[usize]| -> Vec<&Sample> {
+        // Those of a drive stand together.
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part.into_iter().map(|at| samples[at]).collect()
+    };
     let fold = |fold: Split| {
-        let policy = fit(labels, &of(&fold.train), parts, recipe, schedule)?.0;
-        Ok((policy, of(&fold.test)))
+        let policy = fit(&of(&fold.train), recipe, schedule)?.0;
+        Ok((policy, by_drive(&of(&fold.test))))
     };
     folds.into_iter().map(fold).collect()
+}
+
+/// The mixes of samples, drive by drive.
+fn by_drive<'a>(samples: &[&'a Sample<'a>]) -> Vec<Judged<'a>> {
+    let same = samples.chunk_by(|a, b| std::ptr::eq(a.source, b.source));
+    let of = |own: &[&'a Sample<'a>]| Judged {
+        source: own[0].source,
+        mixes: own.iter().map(|one| one.mix).collect(),
+    };
+    same.map(of).collect()
 }
 
 /// Chooses `abstain` and `doubt`: the limits that cost an allocator that follows the runs the
@@ -473,7 +536,7 @@ fn abstention(folds: &[Fold], recipe: TrainingRecipe) -> (f64, f64) {
     for (policy, unknown) in folds {
         for (cost, &(abstain, doubt)) in costs.iter_mut().zip(&candidates) {
             let policy = Policy { abstain, doubt, ..policy.clone() };
-            *cost += followed_cost(&policy, unknown, HARM) * unknown.len() as f64;
+            *cost += followed_cost(&policy, unknown, HARM);
         }
     }
     let judged = candidates.into_iter().zip(costs);
@@ -486,9 +549,9 @@ const RISKS: [f64; 9] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2];
 /// Learns what switches do, and chooses the risk to take: the one that costs the least on mixes
 /// that were not learned from. A loss against `Shared` beyond [`crate::evaluation::HARMLESS`]
 /// counts [`HARM`] times. `None` if there are too few switches.
-fn learn_switches(source: &LabelSource, folds: &[Fold]) -> Result<Option<SwitchModel>, BoostError> {
+fn learn_switches(folds: &[Fold]) -> Result<Option<SwitchModel>, BoostError> {
     let examples: Vec<Vec<SwitchExample>> =
-        folds.iter().map(|(policy, unknown)| switch_examples(policy, source, unknown)).collect();
+        folds.iter().map(|(policy, unknown)| switch_examples(policy, unknown)).collect();
     let mut costs = [0.0; RISKS.len()];
     for (number, unknown) in examples.iter().enumerate() {
         let others = examples.iter().enumerate().filter(|(other, _)| *other != number);

@@ -1,6 +1,7 @@
 //! Tests of SSDKeeper from outside: one binary, a file for each thing that holds.
 
 mod allocator;
+mod any_drive;
 mod labels;
 mod policies;
 mod scenes;

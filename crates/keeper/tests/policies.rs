@@ -12,7 +12,7 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
     for (from, to, problem) in [
         ("\"channels\":8", "\"channels\":9", "Isolated"),
         ("\"Shared\",", "", "9 inputs and 42 outputs where 9 and 41 are wanted"),
-        ("\"ranker\"", "\"parts\"", "9 inputs and 42 outputs where 10 and 2 are wanted"),
+        ("\"ranker\"", "\"parts\"", "9 inputs and 42 outputs where 15 and 2 are wanted"),
         ("\"Shared\"", "\"1:7\"", "its first strategy is not Shared"),
         ("\"7:1\"", "\"7:2\"", "7:2 does not divide 8 channels"),
         ("\"abstain\":0.01", "\"abstain\":1e999", "number out of range"),

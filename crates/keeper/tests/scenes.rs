@@ -1,9 +1,9 @@
 //! Drives, settings and policies that several tests share.
 
 use ssdtune_keeper::mix::MINORITY;
-use ssdtune_keeper::{MixStyle, Policy, SimulationSettings, Strategy};
+use ssdtune_keeper::{FlashFigures, MixStyle, Policy, SimulationSettings, Strategy};
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, presets};
+use ssdtune_model::{CheckedConfig, DeviceConfig, presets};
 
 /// The drive of Table I with fewer blocks.
 pub fn config(allocation: Allocation) -> CheckedConfig {
@@ -42,7 +42,8 @@ pub fn policy(best: &str) -> Policy {
     let bias: Vec<f64> =
         strategies.iter().map(|s| if s.to_string() == best { -0.5 } else { 0.0 }).collect();
     let text = serde_json::json!({
-        "version": 3, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
+        "version": 4, "drives": 1, "device": "test", "device_digest": "", "channels": 8, "made_by": "",
+        "flash": FlashFigures::of(&DeviceConfig::default()),
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,
         "kind": "ranker",
         "abstain": 0.01, "doubt": 0.0, "switch": null,

@@ -101,8 +101,7 @@ pub(crate) fn response_times(
         p99_ns: latency.p99,
         p999_ns: latency.p999,
         requests_per_s: all.requests as f64 / report.time.seconds,
-        saturated_requests_per_s: report_busy.total.all.requests as f64
-            / report_busy.time.seconds,
+        saturated_requests_per_s: report_busy.total.all.requests as f64 / report_busy.time.seconds,
         nanojoules_per_byte: 1e9 * report.energy.total_j / all.bytes.max(1) as f64,
         terabytes_written: report.endurance.terabytes_written,
         write_amplification: report.write_amplification.total,

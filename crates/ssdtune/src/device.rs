@@ -3,12 +3,13 @@
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::outside_in_words;
-use ssdtune_keeper::Policy;
+use ssdtune_keeper::{Fitted, Policy};
 use ssdtune_model::document::{self, Document};
 pub(crate) use ssdtune_model::given::Override;
 use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
-use ssdtune_model::{Calibrated, CheckedConfig, Constraints, DeviceConfig};
+use ssdtune_model::{Calibrated, CheckedConfig, Constraints};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Flags that change a drive.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -119,13 +120,12 @@ pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -
     Ok(document.text().to_owned())
 }
 
-/// Prints a note if a network was trained for another drive than the one it is used on.
-pub(crate) fn note_other_drive(policy: &Policy, config: &DeviceConfig, context: &Context) {
-    if !policy.is_for(config) {
-        context.note(format_args!(
-            "the network was trained for the drive {} as it was then, not for {} as it is here: \
-             what it promises may not hold; `ssdtune keeper label` and `train` make one",
-            policy.device, config.name
-        ));
-    }
+/// Reads the network of an allocator for a drive; tells `to` if it was trained for another one, or
+/// was put on this one.
+pub(crate) fn network(path: &Path, on: &CheckedConfig, to: Option<&Context>) -> Outcome<Policy> {
+    let policy = Policy::read(path).map_err(Failure::input)?;
+    let fitted = policy.for_drive(on, &AtomicBool::new(false));
+    let Fitted { policy, note } = fitted.map_err(|error| Failure::Work(error.into()))?;
+    to.zip(note).into_iter().for_each(|(to, note)| to.note(format_args!("{note}")));
+    Ok(policy)
 }

@@ -12,7 +12,7 @@ use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start, former_data};
 use ssdtune_keeper::compare::{Aim, Aims, MergeError, MergeOptions, Target, merged_requests};
-use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, Policy, compare_windows};
+use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, compare_windows};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
 
@@ -95,8 +95,7 @@ pub(crate) struct Args {
 /// Runs every plan and prints.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load(context)?;
-    let policy = Policy::read(&args.model).map_err(Failure::input)?;
-    device::note_other_drive(&policy, &config, context);
+    let policy = device::network(&args.model, &config, Some(context))?;
     let preparation = preparation(args, &config, context)?;
     let is_cut = !args.sample || args.trace.is_empty();
     let limit = args.requests.or(is_cut.then_some(1_000_000));

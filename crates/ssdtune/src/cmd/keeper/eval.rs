@@ -36,7 +36,7 @@ struct Document {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let policy = Policy::read(&args.model).map_err(Failure::input)?;
     let labels = Labels::read(&args.labels).map_err(labels_failure)?;
-    if !policy.is_for_labels(&labels.source) {
+    if policy.drives == 1 && !policy.is_for_labels(&labels.source) {
         let (trained, labelled) = (&policy.device, &labels.source.device);
         context.note(format_args!(
             "the network was trained for the drive {trained}, the labels are of {labelled}, and \
@@ -52,10 +52,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     }
     let mixes: Vec<&LabelledMix> = match args.all {
         true => labels.mixes.iter().collect(),
-        false => {
-            let [_, test] = divide(&labels, policy.seed).map_err(Failure::input)?;
-            test
-        }
+        false => divide(&labels, policy.seed).map_err(Failure::input)?[1].clone(),
     };
     if mixes.is_empty() {
         return Err(InFile::failure(&args.labels, None, "it holds no mix to judge the network by"));

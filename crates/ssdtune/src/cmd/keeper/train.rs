@@ -14,8 +14,9 @@ use std::path::PathBuf;
 /// Arguments of `keeper train`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Labels of `keeper label`.
-    labels: PathBuf,
+    /// Labels of `keeper label`: of one drive, or of several drives with as many channels.
+    #[arg(required = true)]
+    labels: Vec<PathBuf>,
 
     /// How to train: a row of Table III (sgd, sgd-momentum, adam-relu, adam-logistic); `ranker` or
     /// `parts`, which predict latencies of strategies or of their parts instead of the best
@@ -45,7 +46,8 @@ fn recipes() -> PossibleValuesParser {
 
 /// Trains a network by each recipe, writes it and prints how it went.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let labels = Labels::read(&args.labels).map_err(labels_failure)?;
+    let read = |path: &PathBuf| Labels::read(path).map_err(labels_failure);
+    let labels: Vec<Labels> = args.labels.iter().map(read).collect::<Outcome<_>>()?;
     let (epochs, batch) = (args.epochs as usize, args.batch as usize);
     let schedule = TrainingSchedule { epochs, batch, seed: context.seed().unwrap_or(0) };
     let is_wanted = |recipe: &TrainingRecipe| ["all", recipe.name].contains(&args.recipe.as_str());
@@ -63,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 
 fn failure(error: TrainError) -> Failure {
     match error {
-        TrainError::TooFew { .. } | TrainError::Tenants(_) => Failure::input(error),
         TrainError::Network(_) | TrainError::Switches(_) => Failure::Work(error.into()),
+        other => Failure::input(other),
     }
 }

@@ -1,10 +1,13 @@
 //! `--allocator`: SSDKeeper, which gives channels to the tenants while the drive runs.
 
+use crate::context::Context;
+use crate::device;
 use crate::global::real;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::Outcome;
 use ssdtune_keeper::{Policy, Repeat};
-use ssdtune_model::{Nanos, given};
+use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Flags of the allocator.
 #[derive(Debug, clap::Args)]
@@ -51,13 +54,17 @@ impl std::str::FromStr for AllocatorArg {
 }
 
 impl AllocatorArgs {
-    /// Reads the network, if an allocator is asked for.
-    pub(crate) fn keeper(&self) -> Outcome<Option<Keeper>> {
+    /// Reads the network for a drive, if an allocator is asked for; what is to be said goes to `to`.
+    pub(crate) fn keeper(
+        &self,
+        on: &CheckedConfig,
+        to: Option<&Context>,
+    ) -> Outcome<Option<Arc<Keeper>>> {
         let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
         let repeated = |hysteresis| Repeat::Always { hysteresis };
         let repeat = self.repeat.map_or(Repeat::Once, repeated);
-        let policy = Policy::read(path).map_err(Failure::input)?;
+        let policy = device::network(path, on, to)?;
         let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
-        Ok(Some(Keeper { policy, collect, repeat }))
+        Ok(Some(Arc::new(Keeper { policy, collect, repeat })))
     }
 }

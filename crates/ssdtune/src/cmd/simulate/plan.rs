@@ -68,14 +68,14 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
             set.keep_pipes().map_err(Failure::input)?;
         }
     }
-    let allocator = args.allocator.keeper()?.map(Arc::new);
-    if let (Some(keeper), Some(point)) = (&allocator, points.first()) {
-        device::note_other_drive(&keeper.policy, &point.device, context);
-    }
+    // What is to be said of a network is said of the first drive alone.
+    let to = |number: usize| (number == 0).then_some(context);
+    let keeper = |(n, point): (usize, &GridPoint)| args.allocator.keeper(&point.device, to(n));
+    let keepers = points.iter().enumerate().map(keeper).collect::<Outcome<Vec<_>>>()?;
     let calibrated = loaded.calibrated.map(Arc::new);
     let mut runs = Vec::with_capacity(sets.len() * points.len());
     for set in &sets {
-        for GridPoint { settings, device } in &points {
+        for (GridPoint { settings, device }, allocator) in points.iter().zip(&keepers) {
             check(args, set, device)?;
             let experiment = set.experiment(device, &preparation);
             let experiment =

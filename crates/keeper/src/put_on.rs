@@ -1,0 +1,93 @@
+//! A network that learned from several drives, put on one that it may never have seen.
+//!
+//! It was told what drives are like ([`FlashFigures`]), and it counts in the drive's own unit of
+//! time. So all that is missing is that unit: how many pages a second the drive can serve. That is
+//! measured as for labels ([`MixSimulator::saturation`]), and the period T is made as long as the
+//! drive takes for as many pages.
+//!
+//! Cost: some seconds of simulation.
+
+use crate::drive::FlashFigures;
+use crate::features::SLOTS;
+use crate::labels::device_digest;
+use crate::mix::{MINORITY, MixStyle, REQUEST_PAGES};
+use crate::policy::Policy;
+use crate::simulation::{MixSimulator, SimulationError, SimulationSettings};
+use crate::vector::Intensity;
+use ssdtune_model::CheckedConfig;
+use ssdtune_model::config::Allocation;
+use std::sync::atomic::AtomicBool;
+
+/// A policy for a drive.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The policy.
+    pub policy: Policy,
+    /// What a user should know of how it suits the drive: nothing if it was trained for it.
+    pub note: Option<String>,
+}
+
+impl Policy {
+    /// The policy for a drive. One that was trained for one drive stays as it is. One that learned
+    /// from several is put on this one if it has as many channels as they.
+    ///
+    /// # Errors
+    /// The drive cannot be simulated, has no room, or the caller stopped it.
+    pub fn for_drive(
+        self,
+        device: &CheckedConfig,
+        stop: &AtomicBool,
+    ) -> Result<Fitted, SimulationError> {
+        if self.is_for(device) {
+            return Ok(Fitted { policy: self, note: None });
+        }
+        if self.drives == 1 || self.channels != device.bus.channels {
+            let note = format!(
+                "the network was trained for {} as it was then, not for {} as it is here: what it \
+                 promises may not hold; `ssdtune keeper label` and `train` make one",
+                self.device, device.name
+            );
+            return Ok(Fitted { policy: self, note: Some(note) });
+        }
+        let mut fixed = (**device).clone();
+        fixed.mapping.allocation = Allocation::Static;
+        let fixed = fixed.check().unwrap_or_else(|_| device.clone());
+        let saturation = MixSimulator::new(&fixed, settings(), stop).saturation()?;
+        let intensity = Intensity { requests_per_s_max: saturation.rate_max_pages() };
+        let times = self.intensity.requests_per_s_max / intensity.requests_per_s_max;
+        let slot_us = (self.collect_ns as f64 * times / SLOTS as f64 / 1e3).round().max(1.0);
+        let collect_ns = slot_us as u64 * 1_000 * SLOTS;
+        let note = format!(
+            "the network learned from {} drives and was put on {}, which can serve {:.0} flash \
+             pages a second; it decides after {:.0} ms",
+            self.drives,
+            device.name,
+            saturation.rate_pages,
+            collect_ns as f64 / 1e6
+        );
+        let policy = Self {
+            device: device.name.clone(),
+            device_digest: device_digest(&fixed),
+            flash: FlashFigures::of(device),
+            intensity,
+            collect_ns,
+            ..self
+        };
+        Ok(Fitted { policy, note: Some(note) })
+    }
+}
+
+/// Mixes as `keeper label` draws them, for the measurement.
+fn settings() -> SimulationSettings {
+    SimulationSettings {
+        rate_max_pages: 1.0,
+        requests: 30_000,
+        working_set_pages: 16_384,
+        minority: MINORITY,
+        request_pages: REQUEST_PAGES,
+        style: MixStyle::PLAIN,
+        collect_ns: 1,
+        seed: 0,
+        eliminate: false,
+    }
+}

@@ -1,0 +1,98 @@
+//! The network that learned from several drives, `configs/keeper/any-drive.json`: it is put on
+//! drives that it has not seen, and divides their channels to their good.
+
+use crate::scenes::policy;
+use ssdtune_experiment::{Preparation, Start};
+use ssdtune_keeper::{
+    Fitted, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat, SimulationSettings,
+    Strategy,
+};
+use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, presets};
+use ssdtune_trace::Request;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+fn any_drive() -> Policy {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/keeper/any-drive.json");
+    Policy::read(&path).expect("the shipped network")
+}
+
+/// The drive of Table I with fast channels and slow chips, and few blocks.
+fn slow_chips() -> DeviceConfig {
+    let mut config = presets::load("ssdkeeper").unwrap();
+    config.bus.rate_mts = 667;
+    config.flash.program_latency[0] = Nanos::from_us(600);
+    config.flash.blocks_per_plane = 256;
+    config
+}
+
+fn fitted(policy: Policy, config: &CheckedConfig) -> Fitted {
+    policy.for_drive(config, &AtomicBool::new(false)).expect("the drive can be measured")
+}
+
+#[test]
+fn it_is_put_on_a_drive_in_the_unit_of_that_drive() {
+    let (policy, config) = (any_drive(), slow_chips().check().unwrap());
+    assert!(policy.drives > 10 && !policy.is_for(&config));
+    let pages =
+        |policy: &Policy| policy.intensity.requests_per_s_max * policy.collect_ns as f64 / 1e9;
+    let before = pages(&policy);
+    let Fitted { policy: own, note } = fitted(policy.clone(), &config);
+    let note = note.expect("it was measured");
+    assert!(note.contains("was put on ssdkeeper, which can serve"), "{note}");
+    assert!(own.is_for(&config) && own.flash.program_ns == 600_000.0);
+    // The channels carry 326,000 pages a second, the chips 107,000 if all are written.
+    let rate = own.intensity.requests_per_s_max;
+    assert!((50_000.0..200_000.0).contains(&rate), "{rate}");
+    assert!((pages(&own) / before - 1.0).abs() < 0.01, "T is as many pages");
+    // What was put on a drive is for it.
+    assert!(fitted(own, &config).note.is_none());
+}
+
+#[test]
+fn a_network_of_one_drive_stays_as_it_is_and_says_so() {
+    let config = slow_chips().check().unwrap();
+    let Fitted { policy: own, note } = fitted(policy("5:3"), &config);
+    assert_eq!(own, policy("5:3"));
+    assert!(note.is_some_and(|note| note.contains("was trained for test")));
+    // Nor is a network for 8 channels put on 4.
+    let four = DeviceConfig {
+        bus: ssdtune_model::config::Bus { channels: 4, ..slow_chips().bus },
+        ..slow_chips()
+    };
+    let fitted = fitted(any_drive(), &four.check().unwrap());
+    assert_eq!(fitted.policy, any_drive());
+    assert!(fitted.note.is_some_and(|note| note.contains("not for ssdkeeper as it is here")));
+}
+
+/// Two light writers beside two heavy readers, at 80 % of what the drive can do.
+#[test]
+fn it_divides_a_drive_that_it_never_saw_to_its_good() {
+    let config = slow_chips().check().unwrap();
+    let own = fitted(any_drive(), &config).policy;
+    let stop = AtomicBool::new(false);
+    let settings = SimulationSettings {
+        rate_max_pages: own.intensity.requests_per_s_max,
+        requests: 30_000,
+        request_pages: [4, 1],
+        working_set_pages: 16_384,
+        ..crate::scenes::settings()
+    };
+    let simulator = MixSimulator::new(&config, settings, &stop);
+    let tenants =
+        [(true, 0.03), (true, 0.03), (false, 0.47), (false, 0.47)].map(|(writes, share)| {
+            MixTenant { minority: Some(0.002), ..MixTenant::plain(writes, share) }
+        });
+    let mix = Mix { level: 17, tenants: tenants.into() };
+    let requests: Vec<Request> = mix.requests(simulator.request_options(0)).collect();
+    let empty = Preparation::of(Start::Empty, 0);
+    let plans = PlanRunner::new(&config, empty, 4, &requests, &stop).expect("legal");
+    let writers = mix.writers();
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
+    let collect = Nanos(own.collect_ns);
+    let keeper = Plan::Keeper { policy: &own, collect, repeat: Repeat::Once };
+    let [shared, kept] = [shared, keeper].map(|plan| plans.run(plan, false, None).expect("a run"));
+    assert_ne!(kept.decisions[0].strategy, Strategy::Shared, "{:?}", kept.decisions);
+    let gained = kept.means.total_ns() / shared.means.total_ns();
+    assert!(gained < 0.98, "{gained}");
+}
