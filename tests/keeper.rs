@@ -98,8 +98,8 @@ fn the_shipped_network_is_for_labels_of_the_shipped_drive() {
     }
 }
 
-/// On a drive that it has not learned from, a network for one drive says so, and one that learned from
-/// several is put on it.
+/// On a drive that it has not learned from, a network for one drive says so, and one that learned
+/// from several is put on it.
 #[test]
 fn a_network_of_several_drives_is_put_on_any() {
     for (network, note) in [

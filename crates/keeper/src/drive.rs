@@ -43,10 +43,18 @@ impl FlashFigures {
         }
     }
 
+    /// What is wrong with figures from a file, if anything.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let times = [self.transfer_ns, self.read_ns, self.program_ns];
+        let is_sound = times.iter().all(|ns| ns.is_finite() && *ns > 0.0);
+        let is_sound = is_sound && self.dies > 0 && self.planes > 0;
+        (!is_sound).then_some("the times, dies and planes of its flash must be above 0")
+    }
+
     /// What a page that is read and one that is written cost, if both cost 1 in the mean: each
     /// takes its channel for the transfer, or its share of the planes for longer.
     fn costs(&self) -> [f64; 2] {
-        let planes = f64::from(self.dies * self.planes);
+        let planes = f64::from(self.dies) * f64::from(self.planes);
         let taken = [self.read_ns, self.program_ns].map(|ns| (ns / planes).max(self.transfer_ns));
         taken.map(|one| 2.0 * one / (taken[0] + taken[1]))
     }

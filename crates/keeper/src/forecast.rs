@@ -63,8 +63,8 @@ pub(crate) fn inputs(
 /// The places of the waits of reads and of writes among the inputs.
 const WAITS: [usize; OUTPUTS] = [7, 8];
 
-/// Mean latencies of reads and writes in the drive's unit, as a network learns them: the logarithms of
-/// their ratios to the waits that it is told. Where a queue decides, hardly anything is left to
+/// Mean latencies of reads and writes in the drive's unit, as a network learns them: the logarithms
+/// of their ratios to the waits that it is told. Where a queue decides, hardly anything is left to
 /// learn.
 pub(crate) fn outputs(row: &[f64; INPUTS], latencies: [f64; 2]) -> [f64; OUTPUTS] {
     [0, 1].map(|op| latencies[op].ln() - row[WAITS[op]])

@@ -306,6 +306,9 @@ fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
     if source.tenants.is_empty() || !source.tenants.iter().all(|t| TENANTS.contains(t)) {
         return Err(wrong(0, "tenants must be 2 to 8".into()));
     }
+    if let Some(fault) = source.flash.fault() {
+        return Err(wrong(0, fault.into()));
+    }
     let (mut mixes, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, text) in lines {
         let mix: LabelledMix = serde_json::from_str(text)

@@ -213,6 +213,9 @@ impl Policy {
         if let Some(fault) = self.switch.as_ref().and_then(SwitchModel::fault) {
             return Err(fault.to_owned());
         }
+        if let Some(fault) = self.flash.fault() {
+            return Err(fault.to_owned());
+        }
         if self.drives == 0 {
             return Err("drives must be above 0".to_owned());
         }

@@ -139,7 +139,8 @@ pub enum TrainError {
     },
     /// The drives have different numbers of channels.
     #[error(
-        "drives of {} and of {} channels are labelled: one network divides as many as it learned from",
+        "drives of {} and of {} channels are labelled: one network divides as many as it learned \
+         from",
         channels[0], channels[1]
     )]
     Channels {
@@ -198,7 +199,8 @@ pub fn divide(labels: &Labels, seed: u64) -> Result<[Vec<&LabelledMix>; 2], Trai
 }
 
 /// Trains a policy on the training mixes among the labels of a drive, or of several drives, and
-/// judges it on the others, as [`divide`] divides each drive's by the schedule's seed. `made_by` is the command, for the policy's file.
+/// judges it on the others, as [`divide`] divides each drive's by the schedule's seed. `made_by` is
+/// the command, for the policy's file.
 ///
 /// # Errors
 /// There are too few mixes, or the network cannot be trained, for instance because the program

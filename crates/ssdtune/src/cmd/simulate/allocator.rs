@@ -54,7 +54,7 @@ impl std::str::FromStr for AllocatorArg {
 }
 
 impl AllocatorArgs {
-    /// Reads the network for a drive, if an allocator is asked for; what is to be said goes to `to`.
+    /// Reads the network for a drive, if an allocator is asked for; `to` is told how it suits.
     pub(crate) fn keeper(
         &self,
         on: &CheckedConfig,
