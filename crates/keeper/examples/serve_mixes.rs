@@ -42,11 +42,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = others.get(1).unwrap_or(&labels.source.device);
     let mut drive = source::load(device, &[])?.config;
     drive.mapping.allocation = Allocation::Static;
+    let fitted = policy.for_drive(&drive.clone().check()?, &AtomicBool::new(false))?;
+    let Fitted { policy, note } = fitted;
+    note.iter().for_each(|note| eprintln!("{note}"));
     // Nothing is collected: fewer blocks are made sooner and change no latency.
     drive.flash.blocks_per_plane = drive.flash.blocks_per_plane.min(256);
     let drive = drive.check()?;
-    let Fitted { policy, note } = policy.for_drive(&drive, &AtomicBool::new(false))?;
-    note.iter().for_each(|note| eprintln!("{note}"));
     let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, &policy);
     let served: Vec<Served> =
         labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;

@@ -27,6 +27,7 @@ fn main() -> Fallible<()> {
     };
     let policy = Policy::read(model.as_ref())?;
     let device = drive(device)?;
+    let policy = policy.for_drive(&device, &AtomicBool::new(false))?.policy;
     let start = if start == "empty" { Start::Empty } else { Start::Footprint };
     let preparation = Preparation::of(start, 1);
     let sources: Vec<RequestSource> = traces.iter().map(file).collect::<Result<_, _>>()?;

@@ -114,6 +114,9 @@ pub enum AllocatorError {
         /// Channels of the drive.
         found: u32,
     },
+    /// The network learned from several drives and was not put on one ([`Policy::for_drive`]).
+    #[error("the model is for several drives and was not put on this one")]
+    NotPut,
     /// The drive has too many tenants, or only one.
     #[error(transparent)]
     Tenants(#[from] TenantsError),
@@ -154,6 +157,9 @@ impl<'a> Allocator<'a> {
         let found = drive.config().geometry().channels;
         if found != policy.channels {
             return Err(AllocatorError::Channels { trained: policy.channels, found });
+        }
+        if !policy.is_put() {
+            return Err(AllocatorError::NotPut);
         }
         let tenants = drive.demands().count();
         // A drive of one tenant counts nothing.

@@ -43,14 +43,6 @@ impl FlashFigures {
         }
     }
 
-    /// What is wrong with figures from a file, if anything.
-    pub(crate) fn fault(&self) -> Option<&'static str> {
-        let times = [self.transfer_ns, self.read_ns, self.program_ns];
-        let is_sound = times.iter().all(|ns| ns.is_finite() && *ns > 0.0);
-        let is_sound = is_sound && self.dies > 0 && self.planes > 0;
-        (!is_sound).then_some("the times, dies and planes of its flash must be above 0")
-    }
-
     /// What a page that is read and one that is written cost, if both cost 1 in the mean: each
     /// takes its channel for the transfer, or its share of the planes for longer.
     fn costs(&self) -> [f64; 2] {
@@ -87,6 +79,18 @@ impl DriveFigures {
             f64::from(flash.planes).ln(),
         ];
         Self { channels, channel_pages_per_s, costs: flash.costs(), inputs }
+    }
+
+    /// What is wrong with figures from a file, if anything.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let above_0 = [self.channel_pages_per_s, self.costs[0], self.costs[1]];
+        let is_sound = above_0.iter().all(|one| one.is_finite() && *one > 0.0)
+            && self.inputs.iter().all(|input| input.is_finite())
+            && self.channels > 0;
+        (!is_sound).then_some(
+            "the channels of its drive, the times, dies and planes of its flash and its rate must \
+             be above 0, and no number out of range",
+        )
     }
 
     /// Flash pages that some channels carry in a second.

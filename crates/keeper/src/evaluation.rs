@@ -85,10 +85,9 @@ pub(crate) fn followed_cost(policy: &Policy, judged: &[Judged], weight: f64) -> 
 
 /// Labelled mixes of one drive to judge a policy by.
 #[derive(Clone, Debug)]
-pub struct Judged<'a> {
+pub(crate) struct Judged<'a> {
     /// How they were labelled.
     pub source: &'a LabelSource,
-    /// The mixes.
     pub mixes: Vec<&'a LabelledMix>,
 }
 
@@ -112,7 +111,7 @@ fn choices(policy: &Policy, judged: &[Judged]) -> Vec<Strategy> {
 }
 
 /// Judges the choices of a policy.
-pub fn score(policy: &Policy, judged: &[Judged]) -> Score {
+pub(crate) fn score(policy: &Policy, judged: &[Judged]) -> Score {
     score_choices(&mixes_of(judged), &choices(policy, judged))
 }
 
@@ -127,7 +126,7 @@ fn of_kind<'a>(judged: &[Judged<'a>], is_bursty: bool) -> Vec<Judged<'a>> {
 }
 
 /// Judges a network alone, as the paper does: on plain mixes, and never abstaining.
-pub fn score_network(policy: &Policy, judged: &[Judged]) -> Score {
+pub(crate) fn score_network(policy: &Policy, judged: &[Judged]) -> Score {
     let bold = Policy { abstain: f64::MIN, doubt: 0.0, ..policy.clone() };
     score(&bold, &of_kind(judged, false))
 }
@@ -213,7 +212,7 @@ pub(crate) fn switch_examples(policy: &Policy, judged: &[Judged]) -> Vec<SwitchE
 }
 
 /// Judges the forecasts of switches of a policy; `None` if it makes none, or there are no switches.
-pub fn score_switches(policy: &Policy, judged: &[Judged]) -> Option<SwitchScore> {
+pub(crate) fn score_switches(policy: &Policy, judged: &[Judged]) -> Option<SwitchScore> {
     let model = policy.switch.as_ref()?;
     let examples = switch_examples(policy, judged);
     let switches = examples.len();
@@ -260,17 +259,43 @@ pub struct Evaluation {
     pub switches: Option<SwitchScore>,
 }
 
+/// Why a policy cannot be judged by some labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// They are of drives with different numbers of channels.
+    #[error(
+        "the network is for drives of {trained} channels, the labels are of one with {labelled}"
+    )]
+    Channels {
+        /// Channels of the drive that the policy is for.
+        trained: u32,
+        /// Channels of the drive of the labels.
+        labelled: u32,
+    },
+    /// The policy is for several drives ([`Policy::for_drive`]).
+    #[error("the network learned from drives of other numbers of channels, or was not put on one")]
+    NotPut,
+    /// A mix has too many tenants.
+    #[error(transparent)]
+    Tenants(#[from] TenantsError),
+}
+
 /// Judges a policy and compares it with `Shared` and `Isolated`. `source` says how the mixes were
 /// labelled.
 ///
 /// # Errors
-/// A mix has more than the 4 tenants that the inputs of a classifier or a ranker have places for;
-/// a network of parts takes 2 to 8.
+/// The drive of the labels has another number of channels than the policy divides, or a mix has
+/// more than the 4 tenants that the inputs of a classifier or a ranker have places for; a network
+/// of parts takes 2 to 8.
 pub fn evaluate(
     policy: &Policy,
     source: &LabelSource,
     mixes: &[&LabelledMix],
-) -> Result<Evaluation, TenantsError> {
+) -> Result<Evaluation, EvaluationError> {
+    if policy.channels != source.channels {
+        let (trained, labelled) = (policy.channels, source.channels);
+        return Err(EvaluationError::Channels { trained, labelled });
+    }
     mixes.iter().try_for_each(|mix| policy.kind.check_tenants(mix.mix.tenants.len()))?;
     let fixed = |strategy: Strategy| score_choices(mixes, &vec![strategy; mixes.len()]);
     let judged = [Judged { source, mixes: mixes.to_vec() }];
@@ -344,8 +369,12 @@ pub struct MapPoint {
 /// share, the levels in their order.
 ///
 /// # Errors
-/// `tenants` is not 2 to 8 or, for a classifier or a ranker, whose inputs have four places, 2 to 4.
-pub fn choice_map(policy: &Policy, tenants: usize) -> Result<Vec<MapPoint>, TenantsError> {
+/// The policy was not put on a drive; `tenants` is not 2 to 8 or, for a classifier or a ranker,
+/// whose inputs have four places, 2 to 4.
+pub fn choice_map(policy: &Policy, tenants: usize) -> Result<Vec<MapPoint>, EvaluationError> {
+    if !policy.is_put() {
+        return Err(EvaluationError::NotPut);
+    }
     policy.kind.check_tenants(tenants)?;
     let writers = tenants / 2;
     let readers = tenants - writers;

@@ -3,10 +3,10 @@
 //! Tenants that share no channel hardly disturb each other. So the latencies under a strategy are
 //! those within its parts, weighted by their numbers of requests. What must be learned for all
 //! strategies and all mixes are then two functions: the mean latencies of reads and of writes
-//! within a part, from its pages read and written in a second for each channel, its number of
-//! channels, the sizes of its requests, and how long they would wait in a queue that drains evenly
-//! (the file `queue`), which is what tells bursts. Every part of every strategy of a labelled mix
-//! is an example of them.
+//! within a part, from what its pages ask of each of its channels, its number of channels, the
+//! sizes of its requests, how long they would wait in a queue that drains evenly (the file
+//! `queue`), which is what tells bursts, and what the drive is like (the file `drive`). Every part
+//! of every strategy of a labelled mix is an example of them.
 //!
 //! Cost: the 42 strategies of four tenants have 34 different parts. A network is asked about each
 //! once.
@@ -26,17 +26,17 @@ const PART_INPUTS: usize = 10;
 pub(crate) const OUTPUTS: usize = 2;
 /// The logarithm of the longest latency that an output is believed to stand for: three hours.
 const SECONDS_MAX: f64 = 9.3;
-/// A wait that is as good as none, in the drive's unit: it is added to each, whose logarithm is an
-/// input.
+/// A wait that is as good as none, in the drive's unit (on the drive of Table I it is 1 ms): it is
+/// added to each, whose logarithm is an input.
 const SHORT_WAIT: f64 = 2.43;
 /// Less unevenness than this is luck.
 const UNEVENNESS_MIN: f64 = 0.3;
 /// Numbers of channels whose waits are found at once.
 const LANES: usize = 8;
 
-/// What a network is told of a part: pages read and written in a second for each channel, the
-/// number of channels, its inverse, pages of a read and of a write, and the logarithms of how long
-/// they would wait in an even queue.
+/// What a network is told of a part: what pages read and written ask of each channel (1 is all that
+/// it can do), the number of channels, its inverse, pages of a read and of a write, the logarithms
+/// of how long they would wait in an even queue, how unevenly they come, and the drive.
 pub(crate) fn inputs(
     rates: &Rates,
     waits: &Waits,
@@ -353,7 +353,7 @@ impl<'a> Asked<'a> {
     /// do not depend on each other.
     fn deviation(&self, part: Part) -> f64 {
         let observed = self.observed;
-        let pages = |rates: &Rates| rates.pages.iter().sum::<f64>();
+        let pages = |rates: &Rates| self.drive.work(rates.pages).iter().sum::<f64>();
         let rates = || part.tenants.select(&observed.rates);
         let deviations = part.tenants.select(&observed.deviations);
         let squares: f64 =

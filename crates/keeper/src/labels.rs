@@ -306,7 +306,7 @@ fn parse(path: &Path, text: &str) -> Result<Labels, LabelsError> {
     if source.tenants.is_empty() || !source.tenants.iter().all(|t| TENANTS.contains(t)) {
         return Err(wrong(0, "tenants must be 2 to 8".into()));
     }
-    if let Some(fault) = source.flash.fault() {
+    if let Some(fault) = source.drive().fault() {
         return Err(wrong(0, fault.into()));
     }
     let (mut mixes, mut seen) = (Vec::new(), BTreeSet::new());

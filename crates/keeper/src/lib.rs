@@ -42,8 +42,9 @@
 //! ```
 //!
 //! What this crate does not do: it does not move data between channels (a tenant's data stay where
-//! they are until they are written again), and it divides channels and not chips. The mechanism is the drive's: `ssdtune_ftl` places pages by channel sets, and
-//! `ssdtune_sim` counts what tenants ask for and binds them to other channels between two events.
+//! they are until they are written again), and it divides channels and not chips. The mechanism is
+//! the drive's: `ssdtune_ftl` places pages by channel sets, and `ssdtune_sim` counts what tenants
+//! ask for and binds them to other channels between two events.
 
 pub mod allocator;
 pub mod compare;

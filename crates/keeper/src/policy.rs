@@ -12,8 +12,8 @@
 //! drive a network of parts only proposes; a [`SwitchModel`] decides.
 //!
 //! Cost: a decision of a classifier takes 1 us. One of a network for parts takes some 12 us: half
-//! for the queues of seven groups of tenants on every number of channels, half for the network; and
-//! some 5 us more for a switch.
+//! for the queues of seven groups of tenants on every number of channels, half for the network,
+//! which is three times as large if it learned from several drives; and some 5 us for a switch.
 
 use crate::drive::{DriveFigures, FlashFigures};
 use crate::features::ObservedMix;
@@ -87,7 +87,7 @@ pub const DEVIATIONS: f64 = 2.0;
 /// alone a network that is wrong about the best would decide; each costs 3 us.
 const PROPOSALS: usize = 3;
 
-/// A trained network for one drive, and when to trust it.
+/// A trained network, for one drive or to be put on several, and when to trust it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -111,7 +111,7 @@ pub struct Policy {
     pub seed: u64,
     /// How intensity levels are measured.
     pub intensity: Intensity,
-    /// The period T, in nanoseconds, whose requests decide.
+    /// The period T, in nanoseconds, whose requests decide; of several drives, that of the first.
     pub collect_ns: u64,
     /// What the outputs of the network are.
     pub kind: NetworkKind,
@@ -213,9 +213,6 @@ impl Policy {
         if let Some(fault) = self.switch.as_ref().and_then(SwitchModel::fault) {
             return Err(fault.to_owned());
         }
-        if let Some(fault) = self.flash.fault() {
-            return Err(fault.to_owned());
-        }
         if self.drives == 0 {
             return Err("drives must be above 0".to_owned());
         }
@@ -228,13 +225,19 @@ impl Policy {
             let names = "intensity, abstain and doubt";
             return Err(format!("{names} must be finite numbers, intensity above 0"));
         }
-        Ok(())
+        self.drive().fault().map_or(Ok(()), |fault| Err(fault.to_owned()))
     }
 
     /// Whether it was trained for this drive. The seed that decides where data lie does not matter:
     /// the drive may have been labelled with the seed of the training.
     pub fn is_for(&self, device: &DeviceConfig) -> bool {
         is_like(device, self.seed, &self.device_digest)
+    }
+
+    /// Whether it can decide as it is: it is for one drive, or was put on one
+    /// ([`Policy::for_drive`]).
+    pub fn is_put(&self) -> bool {
+        self.drives == 1 || !self.device_digest.is_empty()
     }
 
     /// Whether labels are of the drive that it was trained for, as far as that can be told: by

@@ -29,7 +29,8 @@ pub struct Fitted {
 
 impl Policy {
     /// The policy for a drive. One that was trained for one drive stays as it is. One that learned
-    /// from several is put on this one if it has as many channels as they.
+    /// from several is put on this one if it has as many channels as they; else an allocator
+    /// refuses it.
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room, or the caller stopped it.
@@ -41,25 +42,29 @@ impl Policy {
         if self.is_for(device) {
             return Ok(Fitted { policy: self, note: None });
         }
-        if self.drives == 1 || self.channels != device.bus.channels {
+        if self.drives == 1 {
             let note = format!(
                 "the network was trained for {} as it was then, not for {} as it is here: what it \
-                 promises may not hold; `ssdtune keeper label` and `train` make one",
+                 promises may not hold; configs/keeper/any-drive.json is for any drive of 8 \
+                 channels, and `ssdtune keeper label` and `train` make one for this drive",
                 self.device, device.name
             );
             return Ok(Fitted { policy: self, note: Some(note) });
         }
+        if self.channels != device.bus.channels {
+            return Ok(Fitted { policy: self, note: None });
+        }
         let mut fixed = (**device).clone();
         fixed.mapping.allocation = Allocation::Static;
-        let fixed = fixed.check().unwrap_or_else(|_| device.clone());
-        let saturation = MixSimulator::new(&fixed, settings(), stop).saturation()?;
+        let fixed = fixed.check()?;
+        let saturation = MixSimulator::new(&fixed, settings(&fixed), stop).saturation()?;
         let intensity = Intensity { requests_per_s_max: saturation.rate_max_pages() };
         let times = self.intensity.requests_per_s_max / intensity.requests_per_s_max;
         let slot_us = (self.collect_ns as f64 * times / SLOTS as f64 / 1e3).round().max(1.0);
-        let collect_ns = slot_us as u64 * 1_000 * SLOTS;
+        let collect_ns = (slot_us as u64).saturating_mul(1_000 * SLOTS);
         let note = format!(
             "the network learned from {} drives and was put on {}, which can serve {:.0} flash \
-             pages a second; it decides after {:.0} ms",
+             pages a second; T is {:.0} ms",
             self.drives,
             device.name,
             saturation.rate_pages,
@@ -77,12 +82,17 @@ impl Policy {
     }
 }
 
-/// Mixes as `keeper label` draws them, for the measurement.
-fn settings() -> SimulationSettings {
+/// Mixes as `keeper label` draws them, for the measurement. The working sets of its four tenants
+/// take an eighth of a small drive, so that nothing is collected.
+fn settings(device: &CheckedConfig) -> SimulationSettings {
+    let geometry = device.geometry();
+    let pages = geometry.planes()
+        * u64::from(geometry.blocks_per_plane)
+        * u64::from(geometry.pages_per_block);
     SimulationSettings {
         rate_max_pages: 1.0,
         requests: 30_000,
-        working_set_pages: 16_384,
+        working_set_pages: (pages / 32).clamp(1, 16_384),
         minority: MINORITY,
         request_pages: REQUEST_PAGES,
         style: MixStyle::PLAIN,

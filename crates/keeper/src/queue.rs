@@ -4,7 +4,8 @@
 //! drain it at their rate. What stands in the tank is what the next request waits for. That is
 //! crude (it knows neither chips nor sizes nor priorities), but it tells what no mean rate does:
 //! whether the same pages come evenly or in bursts, of any length from a slot to the whole period.
-//! The network learns the rest.
+//! The network learns the rest. Where a page that is read costs another part of what a channel can
+//! do than one that is written, pages here are counted by what they cost.
 //!
 //! Cost: some ten additions for each slot and rate; those of a slot wait for those of the slot
 //! before.

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_experiment::{
     Blank, ByOp, Nothing, Preparation, PrepareError, Served, Share, Shares, Start, Tally, serve,
 };
-use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
+use ssdtune_model::{CheckedConfig, Faults, GOLDEN_STEP, Nanos};
 use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::Request;
 use std::cell::Cell;
@@ -106,6 +106,9 @@ pub enum SimulationError {
     /// The drive cannot be simulated.
     #[error(transparent)]
     Drive(#[from] PrepareError),
+    /// The drive cannot have static allocation of pages.
+    #[error(transparent)]
+    Static(#[from] Faults),
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,

@@ -10,22 +10,21 @@
 //!
 //! Cost: a network on 3,500 mixes takes seconds. Each is trained [`FOLDS`] times more.
 
-use crate::drive::DriveFigures;
+mod parts;
+
 use crate::evaluation::{
     Judged, Score, SwitchScore, followed_cost, score, score_network, score_switches,
     switch_examples,
 };
-use crate::features::{DECISION_SLOTS, ObservedMix, PeriodDemand, Rates};
+use crate::features::ObservedMix;
 use crate::forecast;
 use crate::labels::{LabelSource, LabelledMix, Labels};
 use crate::policy::{NetworkKind, Policy, TenantsError};
-use crate::queue::{add_slots, unevenness, waits};
-use crate::rates::ratio;
-use crate::simulation::{LOOKS, MeanLatencies};
-use crate::strategy::{Strategy, TenantSet};
+use crate::strategy::Strategy;
 use crate::switch::{SwitchExample, SwitchModel};
 use crate::vector::FEATURES;
 use ndarray::Array2;
+use parts::{PartExample, PartRow, examples_of};
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_learn::Version;
@@ -34,7 +33,7 @@ use ssdtune_learn::mlp::{
 };
 use ssdtune_learn::selection::{self, Split};
 use ssdtune_learn::tree::BoostError;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// The share of mixes that are for testing only, 0 to 1.
@@ -147,6 +146,22 @@ pub enum TrainError {
         /// Two numbers that were found.
         channels: [u32; 2],
     },
+    /// The period T of some drives is longer than that of others, in pages that they serve.
+    #[error(
+        "T is as long as level 20 takes for {:.0} pages in one file and {:.0} in another: label \
+         with a --collect-ms that is the shorter, the more pages a second the drive can serve",
+        pages[0], pages[1]
+    )]
+    Periods {
+        /// Two numbers that were found.
+        pages: [f64; 2],
+    },
+    /// A mix of a drive is in two files.
+    #[error("two files hold the same mixes of the drive {device}: name each once")]
+    Twice {
+        /// Name of the drive.
+        device: String,
+    },
     /// The mixes have more tenants than such a network has inputs for.
     #[error(transparent)]
     Tenants(#[from] TenantsError),
@@ -212,12 +227,7 @@ pub fn train(
     made_by: String,
 ) -> Result<(Policy, TrainingReport), TrainError> {
     let start = Instant::now();
-    if let [first, others @ ..] = labels
-        && let Some(other) = others.iter().find(|one| one.source.channels != first.source.channels)
-    {
-        let channels = [first, other].map(|one| one.source.channels);
-        return Err(TrainError::Channels { channels });
-    }
+    check_files(labels)?;
     let (mut samples, mut test) = (Vec::new(), Vec::new());
     for own in labels {
         let [known, unknown] = divide(own, schedule.seed)?;
@@ -243,6 +253,35 @@ pub fn train(
         curves,
     };
     Ok((policy, report))
+}
+
+/// By what factor T may be longer in some files than in others, in pages that the drives serve: it
+/// was rounded to milliseconds.
+const PERIOD_ERROR: f64 = 1.1;
+
+/// Checks that one network can learn from all these labels.
+fn check_files(labels: &[Labels]) -> Result<(), TrainError> {
+    let Some(first) = labels.first() else { return Err(TrainError::TooFew { found: 0 }) };
+    let period_pages = |one: &Labels| {
+        one.source.settings.rate_max_pages * one.source.settings.collect_ns as f64 / 1e9
+    };
+    let mut known = BTreeSet::new();
+    for other in labels {
+        let channels = [first, other].map(|one| one.source.channels);
+        if channels[0] != channels[1] {
+            return Err(TrainError::Channels { channels });
+        }
+        let pages = [first, other].map(period_pages);
+        if pages[0].max(pages[1]) > PERIOD_ERROR * pages[0].min(pages[1]) {
+            return Err(TrainError::Periods { pages });
+        }
+        let LabelSource { device, device_digest, settings, .. } = &other.source;
+        let new = |mix: &LabelledMix| known.insert((device_digest, settings.seed, mix.number));
+        if !other.mixes.iter().all(new) {
+            return Err(TrainError::Twice { device: device.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Trains a policy that never abstains. Also gives the curves of the training
@@ -362,19 +401,6 @@ fn fit_parts(params: &MlpParams, examples: Vec<(PartRow, [f64; 2])>) -> Result<T
     params.fit(inputs.view(), Targets::Values(values.view()))
 }
 
-/// What a network for parts is told of one.
-type PartRow = [f64; forecast::INPUTS];
-
-/// What a network for parts learns from one part.
-struct PartExample {
-    /// Periods of the run, as an allocator sees them; none in bursts, or if the run was given up.
-    periods: Vec<PartRow>,
-    /// As much of the run as the latencies are of.
-    matched: Vec<PartRow>,
-    /// Mean latencies of reads and of writes, in the drive's unit.
-    latencies: [f64; 2],
-}
-
 /// A mix to learn from.
 struct Sample<'a> {
     source: &'a LabelSource,
@@ -383,9 +409,10 @@ struct Sample<'a> {
     parts: Vec<PartExample>,
 }
 
-/// Number of drives that samples are of. Those of a drive stand together.
+/// Number of drives that samples are of. One drive may have several files.
 fn drives(samples: &[&Sample]) -> usize {
-    samples.chunk_by(|a, b| std::ptr::eq(a.source, b.source)).count()
+    let digests = samples.iter().map(|one| &one.source.device_digest);
+    digests.collect::<BTreeSet<_>>().len()
 }
 
 /// What networks of a kind learn from the mixes of one drive.
@@ -403,68 +430,6 @@ fn samples_of<'a>(
         Sample { source, mix, parts }
     };
     mixes.par_iter().map(of).collect()
-}
-
-/// Periods of a run from which its latencies are learned.
-const WINDOWS: usize = 8;
-
-/// Every part of a mix's strategies that both read and wrote: what a network is told of it, and its
-/// mean latencies in nanoseconds.
-///
-/// A part that several strategies have is there once, from the longest run. In a mix that comes in
-/// bursts, and under a strategy that was given up, it is asked for what came in the time that it
-/// was run for; else a network learns what a period, which is only a sample, says of the run.
-fn examples_of(mix: &LabelledMix, run: &PeriodDemand, drive: &DriveFigures) -> Vec<PartExample> {
-    let writers = mix.mix.writers();
-    let mut known: BTreeMap<(TenantSet, u32), (u64, MeanLatencies)> = BTreeMap::new();
-    for entry in &mix.entries {
-        let parts = entry.strategy.parts(drive.channels, &writers);
-        for (part, means) in parts.zip(&entry.parts) {
-            let best = known.entry((part.tenants, part.channels)).or_insert((0, *means));
-            if entry.looks > best.0 {
-                *best = (entry.looks, *means);
-            }
-        }
-    }
-    let slots = run.slots[0].len();
-    let period = DECISION_SLOTS as usize;
-    let starts = (0..WINDOWS).map(|n| n * slots.saturating_sub(period) / (WINDOWS - 1));
-    let periods: Vec<PeriodDemand> = starts.map(|from| run.some_slots(from, period)).collect();
-    let beginnings: Vec<PeriodDemand> = (1..LOOKS as usize)
-        .map(|looks| run.some_slots(0, slots * looks / LOOKS as usize))
-        .collect();
-    let row = |seen: &PeriodDemand, &(tenants, channels): &(TenantSet, u32)| {
-        let (row, rates) = row_of(seen, tenants, channels, drive);
-        let [reads, writes] = rates.requests;
-        (reads > 0.0 && writes > 0.0).then_some(row)
-    };
-    let example = |(part, &(looks, means)): (&(TenantSet, u32), &(u64, MeanLatencies))| {
-        let is_whole = looks >= LOOKS;
-        let seen = if is_whole { run } else { &beginnings[looks as usize - 1] };
-        let matched = row(seen, part).into_iter().collect::<Vec<_>>();
-        let latencies = [means.read_ns, means.write_ns].map(|ns| drive.in_unit(ns));
-        let is_both = !matched.is_empty() && latencies.iter().all(|one| *one > 0.0);
-        let is_steady = is_whole && !mix.mix.is_bursty();
-        let periods = periods.iter().filter(|_| is_steady).filter_map(|seen| row(seen, part));
-        is_both.then(|| PartExample { periods: periods.collect(), matched, latencies })
-    };
-    known.iter().filter_map(example).collect()
-}
-
-/// What a network is told of a part, and what the part is asked for in a second.
-fn row_of(
-    seen: &PeriodDemand,
-    tenants: TenantSet,
-    channels: u32,
-    drive: &DriveFigures,
-) -> ([f64; forecast::INPUTS], Rates) {
-    let own = Rates::sum(tenants.select(&seen.rates()));
-    let mut slots = Vec::new();
-    tenants.select(&seen.slots).for_each(|own| add_slots(&mut slots, own, drive.costs));
-    let slot_seconds = seen.seconds / slots.len() as f64;
-    let waits = waits(&slots, slot_seconds, drive.pages_per_s(channels));
-    let sizes = drive.work([0, 1].map(|op| ratio(own.pages[op], own.requests[op])));
-    (forecast::inputs(&own, &waits, unevenness(&slots, sizes), channels, drive), own)
 }
 
 /// The logarithm of a strategy's total latency divided by that of `Shared`: what a ranker learns.
@@ -494,7 +459,7 @@ fn folds<'a>(
     let folds =
         selection::k_fold(found, FOLDS, schedule.seed).map_err(|_| TrainError::TooFew { found })?;
     let of = |part: &[usize]| -> Vec<&Sample> {
-        // Those of a drive stand together.
+        // Those of a file stand together.
         let mut part = part.to_vec();
         part.sort_unstable();
         part.into_iter().map(|at| samples[at]).collect()
@@ -506,7 +471,7 @@ fn folds<'a>(
     folds.into_iter().map(fold).collect()
 }
 
-/// The mixes of samples, drive by drive.
+/// The mixes of samples, file by file. Those of a file stand together.
 fn by_drive<'a>(samples: &[&'a Sample<'a>]) -> Vec<Judged<'a>> {
     let same = samples.chunk_by(|a, b| std::ptr::eq(a.source, b.source));
     let of = |own: &[&'a Sample<'a>]| Judged {

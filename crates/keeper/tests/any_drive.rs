@@ -1,11 +1,12 @@
 //! The network that learned from several drives, `configs/keeper/any-drive.json`: it is put on
 //! drives that it has not seen, and divides their channels to their good.
 
-use crate::scenes::policy;
+use crate::scenes::{policy, settings};
 use ssdtune_experiment::{Preparation, Start};
+use ssdtune_keeper::train::{RECIPES, TrainingSchedule, train};
 use ssdtune_keeper::{
-    Fitted, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat, SimulationSettings,
-    Strategy,
+    Fitted, LabelSource, LabelledMix, Labels, Mix, MixSimulator, MixTenant, PeriodDemand, Plan,
+    PlanRunner, Policy, Repeat, SimulationSettings, Strategy,
 };
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, presets};
 use ssdtune_trace::Request;
@@ -55,14 +56,58 @@ fn a_network_of_one_drive_stays_as_it_is_and_says_so() {
     let Fitted { policy: own, note } = fitted(policy("5:3"), &config);
     assert_eq!(own, policy("5:3"));
     assert!(note.is_some_and(|note| note.contains("was trained for test")));
-    // Nor is a network for 8 channels put on 4.
+    // Nor is a network for 8 channels put on 4: an allocator refuses it.
     let four = DeviceConfig {
         bus: ssdtune_model::config::Bus { channels: 4, ..slow_chips().bus },
         ..slow_chips()
     };
     let fitted = fitted(any_drive(), &four.check().unwrap());
     assert_eq!(fitted.policy, any_drive());
-    assert!(fitted.note.is_some_and(|note| note.contains("not for ssdkeeper as it is here")));
+    assert!(fitted.note.is_none() && !fitted.policy.is_put());
+}
+
+/// Labels of nothing, which no network can learn from.
+fn labels(config: &DeviceConfig, settings: SimulationSettings) -> Labels {
+    let source = LabelSource::new(config, "t".to_owned(), vec![2], settings);
+    let one = |number| LabelledMix {
+        number,
+        mix: source.mix(number),
+        seen: PeriodDemand::default(),
+        entries: Vec::new(),
+        switches: Vec::new(),
+    };
+    Labels { mixes: (0..10).map(one).collect(), source }
+}
+
+#[test]
+fn files_that_no_network_can_learn_from_together_are_refused() {
+    let refused = |files: &[Labels]| {
+        let made = train(files, RECIPES[5], TrainingSchedule::default(), String::new());
+        made.expect_err("nothing to learn from").to_string()
+    };
+    assert!(refused(&[]).contains("0 labelled mixes are too few"));
+    let slow = labels(&slow_chips(), settings());
+    let mut four = slow_chips();
+    four.bus.channels = 4;
+    let error = refused(&[slow.clone(), labels(&four, settings())]);
+    assert!(error.contains("drives of 8 and of 4 channels"), "{error}");
+    let error = refused(&[slow.clone(), slow.clone()]);
+    assert!(error.contains("two files hold the same mixes of the drive ssdkeeper"), "{error}");
+    // A drive that is twice as fast, with a T as long.
+    let fast = SimulationSettings { rate_max_pages: 32_000.0, ..settings() };
+    let error = refused(&[slow.clone(), labels(&small_pages(), fast)]);
+    assert!(error.contains("800 pages in one file and 1600 in another"), "{error}");
+    // With a T half as long the files go together, and are too small.
+    let fast = SimulationSettings { collect_ns: settings().collect_ns / 2, ..fast };
+    let error = refused(&[slow, labels(&small_pages(), fast)]);
+    assert!(error.contains("10 labelled mixes are too few"), "{error}");
+}
+
+/// Another drive of as many channels.
+fn small_pages() -> DeviceConfig {
+    let mut config = slow_chips();
+    config.flash.page_bytes /= 2;
+    config
 }
 
 /// Two light writers beside two heavy readers, at 80 % of what the drive can do.
@@ -76,7 +121,7 @@ fn it_divides_a_drive_that_it_never_saw_to_its_good() {
         requests: 30_000,
         request_pages: [4, 1],
         working_set_pages: 16_384,
-        ..crate::scenes::settings()
+        ..settings()
     };
     let simulator = MixSimulator::new(&config, settings, &stop);
     let tenants =

@@ -19,7 +19,7 @@ fn files_that_are_no_policies_are_refused_with_a_reason() {
         ("16000.0", "-1.0", "intensity above 0"),
         ("\"collect_ns\":50000000", "\"collect_ns\":0", "collect_ns must be above 0"),
         ("\"drives\":1", "\"drives\":0", "drives must be above 0"),
-        ("\"dies\":8", "\"dies\":0", "dies and planes of its flash must be above 0"),
+        ("\"dies\":8", "\"dies\":0", "planes of its flash and its rate must be above 0"),
         ("\"seed\":0", "\"sed\":0", "unknown field `sed`"),
     ] {
         assert!(sound.contains(from), "{from}");

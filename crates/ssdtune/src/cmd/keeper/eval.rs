@@ -43,13 +43,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
              the two are not configured alike"
         ));
     }
-    if labels.source.channels != policy.channels {
-        return Err(Failure::usage(anyhow::anyhow!(
-            "the network is for drives of {} channels, the labels are of one with {}",
-            policy.channels,
-            labels.source.channels
-        )));
-    }
     let mixes: Vec<&LabelledMix> = match args.all {
         true => labels.mixes.iter().collect(),
         false => divide(&labels, policy.seed).map_err(Failure::input)?[1].clone(),

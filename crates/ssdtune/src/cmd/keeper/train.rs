@@ -46,8 +46,8 @@ fn recipes() -> PossibleValuesParser {
 
 /// Trains a network by each recipe, writes it and prints how it went.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let read = |path: &PathBuf| Labels::read(path).map_err(labels_failure);
-    let labels: Vec<Labels> = args.labels.iter().map(read).collect::<Outcome<_>>()?;
+    let labels = args.labels.iter().map(|path| Labels::read(path).map_err(labels_failure));
+    let labels = labels.collect::<Outcome<Vec<_>>>()?;
     let (epochs, batch) = (args.epochs as usize, args.batch as usize);
     let schedule = TrainingSchedule { epochs, batch, seed: context.seed().unwrap_or(0) };
     let is_wanted = |recipe: &TrainingRecipe| ["all", recipe.name].contains(&args.recipe.as_str());

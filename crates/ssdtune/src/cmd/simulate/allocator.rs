@@ -17,8 +17,8 @@ pub(crate) struct AllocatorArgs {
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// Milliseconds of simulated time after which the allocator decides. Default: the period that
-    /// the network was trained for.
+    /// Milliseconds of simulated time after which the allocator decides. Default: the period of the
+    /// network.
     #[arg(long, value_name = "MS", value_parser = given::milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 

@@ -68,10 +68,12 @@ pub(super) fn runs(args: &Args, context: &Context) -> Outcome<Vec<PlannedRun>> {
             set.keep_pipes().map_err(Failure::input)?;
         }
     }
-    // What is to be said of a network is said of the first drive alone.
-    let to = |number: usize| (number == 0).then_some(context);
-    let keeper = |(n, point): (usize, &GridPoint)| args.allocator.keeper(&point.device, to(n));
-    let keepers = points.iter().enumerate().map(keeper).collect::<Outcome<Vec<_>>>()?;
+    let keeper = |point: &GridPoint, to| args.allocator.keeper(&point.device, to);
+    let first = keeper(&points[0], Some(context))?;
+    // A network for one drive is the same on all; another is put on each of them.
+    let is_same = first.as_ref().is_none_or(|own| own.policy.drives == 1);
+    let of = |point| if is_same { Ok(first.clone()) } else { keeper(point, None) };
+    let keepers = points.par_iter().map(of).collect::<Outcome<Vec<_>>>()?;
     let calibrated = loaded.calibrated.map(Arc::new);
     let mut runs = Vec::with_capacity(sets.len() * points.len());
     for set in &sets {
