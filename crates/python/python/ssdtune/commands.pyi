@@ -611,8 +611,7 @@ class _Keeper:
     ) -> Answer: ...
     def train(
         self,
-        labels: Value,
-        *,
+        *labels: Value,
         recipe: Literal["sgd", "sgd-momentum", "adam-relu", "adam-logistic", "ranker", "parts", "all"] | None = ...,
         epochs: Value | None = ...,
         batch: Value | None = ...,
@@ -639,6 +638,7 @@ class _Keeper:
         self,
         *,
         model: Value,
+        device: Value | None = ...,
         tenants: Value | None = ...,
         plot: Value | None = ...,
         force: bool = ...,
