@@ -10,7 +10,7 @@ use crate::vector::Intensity;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::DeviceConfig;
 
-/// How many numbers tell drives apart ([`DriveFigures::inputs`]).
+/// How many numbers tell drives apart ([`DriveFigures::beside`]).
 pub(crate) const INPUTS: usize = 5;
 
 /// The flash of a drive, as far as it decides how long a page takes.
@@ -98,8 +98,8 @@ impl DriveFigures {
         self.channel_pages_per_s * f64::from(channels)
     }
 
-    /// A drive of eight channels alike, each of which carries so many pages a second, whose pages
-    /// cost the same read and written.
+    /// A drive of eight channels for tests. `channel_pages_per_s` is what each channel carries, in
+    /// flash pages a second, above 0; a page costs 1 read and written, so that work counts pages.
     #[cfg(test)]
     pub(crate) fn plain(channel_pages_per_s: f64) -> Self {
         Self { channels: 8, channel_pages_per_s, costs: [1.0; 2], inputs: [0.0; INPUTS] }
@@ -115,10 +115,12 @@ impl DriveFigures {
         ns / 1e9 * self.channel_pages_per_s
     }
 
-    /// What tells drives apart: the logarithms of the times of a page on the bus, read and
-    /// programmed, in the drive's unit, and of its numbers of dies and planes.
-    pub(crate) fn inputs(&self) -> [f64; INPUTS] {
-        self.inputs
+    /// The inputs of a forecast: `OWN` numbers of its own, then [`INPUTS`] that tell drives apart,
+    /// which are logarithms of the times of a page on the bus, read and programmed, in the drive's
+    /// unit, and of its numbers of dies and planes. `ALL` is the sum of both.
+    pub(crate) fn beside<const OWN: usize, const ALL: usize>(&self, own: [f64; OWN]) -> [f64; ALL] {
+        const { assert!(ALL == OWN + INPUTS) };
+        std::array::from_fn(|n| if n < OWN { own[n] } else { self.inputs[n - OWN] })
     }
 }
 
@@ -157,6 +159,6 @@ mod tests {
         assert_eq!(drive(1_200.0).costs, [0.5, 1.5]);
         // A channel carries a million pages a second, so the unit is a microsecond.
         assert!((drive(400.0).in_unit(2_500.0) - 2.5).abs() < 1e-12);
-        assert!((drive(400.0).inputs()[2] - 0.4f64.ln()).abs() < 1e-12);
+        assert!((drive(400.0).inputs[2] - 0.4f64.ln()).abs() < 1e-12);
     }
 }

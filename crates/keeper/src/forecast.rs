@@ -52,12 +52,9 @@ pub(crate) fn inputs(
     let [alone, reads, writes] = [waits.reads_alone, waits.reads, waits.writes].map(log);
     let uneven = unevenness.max(UNEVENNESS_MIN).ln();
     let inverse = channels.recip();
-    let part =
+    let part: [f64; PART_INPUTS] =
         [read, written, channels, inverse, read_size, write_size, alone, reads, writes, uneven];
-    let mut all = [0.0; INPUTS];
-    all[..PART_INPUTS].copy_from_slice(&part);
-    all[PART_INPUTS..].copy_from_slice(&drive.inputs());
-    all
+    drive.beside(part)
 }
 
 /// The places of the waits of reads and of writes among the inputs.

@@ -108,10 +108,7 @@ pub(crate) fn inputs(
         ratio(sum.pages[1], sum.requests[1]),
         ratio(sum.pages[0], sum.requests[0]),
     ];
-    let mut all = [0.0; INPUTS];
-    all[..OWN_INPUTS].copy_from_slice(&own);
-    all[OWN_INPUTS..].copy_from_slice(&drive.inputs());
-    all
+    drive.beside(own)
 }
 
 /// The share of the channels that those have who mostly write; a channel that several tenants have
