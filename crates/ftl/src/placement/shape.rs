@@ -85,9 +85,11 @@ impl RequestShape {
 /// Where the last write requests ended, and when the last one came.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShapeTracker {
-    /// The name of the page after the last one of a request. In 32 bits for vector instructions;
-    /// two pages of one name lie 2^32 pages apart or belong to two tenants.
-    ends: [u32; ENDS],
+    /// The name of the page after the last one of a request, in 32 bits: two pages of one name lie
+    /// 2^32 pages apart or belong to two tenants. Its low half is compared first, since vector
+    /// instructions compare eight numbers of 16 bits at a time.
+    ends_low: [u16; ENDS],
+    ends_high: [u16; ENDS],
     /// Pages of the run that this request ends.
     runs: [u32; ENDS],
     /// Which entry is the oldest.
@@ -98,7 +100,8 @@ pub struct ShapeTracker {
 
 impl Default for ShapeTracker {
     fn default() -> Self {
-        Self { ends: [u32::MAX; ENDS], runs: [0; ENDS], oldest: 0, last: 0 }
+        let ends = [u16::MAX; ENDS];
+        Self { ends_low: ends, ends_high: ends, runs: [0; ENDS], oldest: 0, last: 0 }
     }
 }
 
@@ -116,7 +119,7 @@ impl ShapeTracker {
         let size = match pages {
             0 | 1 if sectors < SECTORS_4_KIB => BELOW_4_KIB,
             0 | 1 if sectors < 2 * SECTORS_4_KIB => BELOW_8_KIB,
-            _ => (pages.max(1).next_power_of_two().ilog2() as u8).min(LARGEST),
+            _ => ((u32::BITS - (pages.max(1) - 1).leading_zeros()) as u8).min(LARGEST),
         };
         let run =
             self.run((page as u32).wrapping_add(u32::from(tenant.0).wrapping_mul(TENANT)), pages);
@@ -129,17 +132,46 @@ impl ShapeTracker {
     /// Pages of the run that a request continues; 0 if it continues none. A request continues one
     /// if it starts in the page after that one, or in its last page.
     fn run(&mut self, start: u32, pages: u32) -> u32 {
-        // All are compared, for vector instructions.
-        let mut found = 0_u32;
-        for (bit, &end) in self.ends.iter().enumerate() {
-            found |= u32::from(end == start || end == start.wrapping_add(1)) << bit;
-        }
-        let before = if found == 0 { 0 } else { self.runs[found.trailing_zeros() as usize] };
+        let before = self.continued(start).map_or(0, |run| self.runs[run]);
         let at = usize::from(self.oldest) % ENDS;
-        self.ends[at] = start.wrapping_add(pages);
+        let end = start.wrapping_add(pages);
+        [self.ends_low[at], self.ends_high[at]] = [end as u16, (end >> 16) as u16];
         self.runs[at] = before.saturating_add(pages);
         self.oldest = (self.oldest + 1) % ENDS as u8;
         before
+    }
+
+    /// Which of the runs a request that starts in this page continues.
+    #[inline]
+    fn continued(&self, start: u32) -> Option<usize> {
+        let (low, next) = (start as u16, start.wrapping_add(1) as u16);
+        // All are compared, without a branch. The first that may be it ranks highest.
+        let mut rank = 0;
+        for (nth, &end) in self.ends_low.iter().enumerate() {
+            rank = rank.max(-i16::from((end == low) | (end == next)) & (ENDS - nth) as i16);
+        }
+        let found = (ENDS as u16).wrapping_sub(rank as u16) as usize % ENDS;
+        if rank == 0 {
+            None
+        } else if self.is_continued(found, start) {
+            Some(found)
+        } else {
+            self.continued_behind(found, start)
+        }
+    }
+
+    /// Whether a request that starts in this page continues a run: it starts in the page after the
+    /// run, or in its last page.
+    fn is_continued(&self, run: usize, start: u32) -> bool {
+        let end = u32::from(self.ends_high[run]) << 16 | u32::from(self.ends_low[run]);
+        end == start || end == start.wrapping_add(1)
+    }
+
+    /// Which of the runs behind one is continued. Needed where two ends have equal low halves, for
+    /// one random request in a thousand.
+    #[cold]
+    fn continued_behind(&self, run: usize, start: u32) -> Option<usize> {
+        (run + 1..ENDS).find(|&run| self.is_continued(run, start))
     }
 }
 
@@ -172,6 +204,24 @@ mod tests {
             [10, 10, 11, 11, 0]
         );
         assert_eq!([size(2, 2), size(3, 48), size(256, 4_096), size(9_000, 9)], [1, 2, 8, 9]);
+    }
+
+    /// Names of a few low halves, so that most ends share theirs with others.
+    #[test]
+    fn the_first_run_that_a_request_continues_is_found() {
+        let mut tracker = ShapeTracker::default();
+        let (mut ends, mut runs) = (vec![u32::MAX; ENDS], vec![0; ENDS]);
+        let mut state = 1_u64;
+        for nth in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let start = ((state >> 40 & 3) << 16 | state >> 50 & 7).wrapping_sub(3) as u32;
+            let pages = (state >> 60) as u32;
+            let scan = |&end: &u32| end == start || end == start.wrapping_add(1);
+            let before = ends.iter().position(scan).map_or(0, |run| runs[run]);
+            assert_eq!(tracker.run(start, pages), before, "request {nth} from {start}");
+            ends[nth % ENDS] = start.wrapping_add(pages);
+            runs[nth % ENDS] = before.saturating_add(pages);
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //!
 //! Weights are 16-bit numbers with 12 bits behind the point, so a row is one vector of 16 B. A
 //! lesson moves every row against the error, by a step that falls with the lessons that the row
-//! has had, from 0.6 to 0.02. Cost: 75 KiB, or 30 KiB if it is small; a prediction reads six rows,
-//! a lesson writes them. A small model has 256 rows for each feature. The values of three features
+//! has had, from 0.6 to 0.02. Cost: 59 KiB, or 27 KiB if it is small, and 18 KiB of constants that
+//! all drives share; a prediction reads six rows, a lesson writes them. A small model has 256 rows for each feature. The values of three features
 //! need 1,024, so four values share a row by a hash.
 
 use serde::{Deserialize, Serialize};
@@ -31,10 +31,53 @@ const START: i16 = -5 * ONE / 2;
 /// Bits behind the point of a step.
 const STEP_BITS: u32 = 30;
 /// Steps: 0.6 at first, 0.02 at last.
-const STEP_FIRST: u32 = (3 << STEP_BITS) / 5;
-const STEP_LAST: u32 = (1 << STEP_BITS) / 50;
-/// 1 / 7.2 with 20 bits behind the point: see [`Hazards::step`].
+const STEP_FIRST: u64 = (3 << STEP_BITS) / 5;
+const STEP_LAST: u64 = (1 << STEP_BITS) / 50;
+/// 1 / 7.2 with 20 bits behind the point.
 const STEP_FALL: u64 = 145_636;
+
+/// The step of a row's next lesson but one: 0.6 / sqrt(1 + n / 10) after n lessons, which falls by
+/// its cube over 7.2 each time.
+const fn next_step(step: u64) -> u64 {
+    let cube = (((step * step) >> STEP_BITS) * step) >> STEP_BITS;
+    let next = step - ((cube * STEP_FALL) >> 20);
+    if next < STEP_LAST { STEP_LAST } else { next }
+}
+
+/// Lessons from which on the step is the last one; some nine thousand.
+const LESSONS: usize = {
+    let (mut step, mut lessons) = (STEP_FIRST, 0);
+    while step > STEP_LAST {
+        step = next_step(step);
+        lessons += 1;
+    }
+    lessons
+};
+
+/// The step after each number of lessons, with 15 bits behind the point. 18 KiB for all drives.
+static STEPS: [i16; LESSONS + 1] = {
+    let mut steps = [0; LESSONS + 1];
+    let (mut step, mut lessons) = (STEP_FIRST, 0);
+    while lessons <= LESSONS {
+        steps[lessons] = (step >> (STEP_BITS - 15)) as i16;
+        step = next_step(step);
+        lessons += 1;
+    }
+    steps
+};
+
+/// For each number of bins, all bits of the bins below it and none of the others. Compilers turn
+/// comparisons in place of this table into a flag for each bin, one after the other.
+const BELOW: [[i16; BINS]; BINS + 1] = {
+    let mut masks = [[0; BINS]; BINS + 1];
+    let mut at = 0;
+    while at < BINS * (BINS + 1) {
+        let (end, bin) = (at / BINS, at % BINS);
+        masks[end][bin] = if bin < end { -1 } else { 0 };
+        at += 1;
+    }
+    masks
+};
 
 /// The share of the pages that outlive a bin, with 16 bits behind the point, below 1, by the sum x
 /// of the weights: (1 - |x| / 8)^4 / 2 where x is positive, what that leaves of 1 where it is not.
@@ -54,16 +97,47 @@ fn survival_of(sum: i16) -> u16 {
 #[repr(align(16))]
 struct Row([i16; BINS]);
 
-/// The rows that speak for a write, but for row 0.
+/// The rows that speak for a write, but for row 0: numbers of 16 bits from the lowest bit on, four
+/// in one word and two in the other. An array of six numbers would be stored one by one and copied
+/// by wider loads, which wait until the stores have reached the cache: 6 ns a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Rows(pub [u16; FEATURES]);
+pub(super) struct Rows {
+    four: u64,
+    two: u32,
+}
+
+impl Rows {
+    #[inline]
+    fn of([a, b, c, d, e, f]: [u16; FEATURES]) -> Self {
+        let [four @ .., last] = [a, b, c, d, e].map(u64::from);
+        let four = four.into_iter().rev().fold(0, |all, row| all << u16::BITS | row);
+        Self { four, two: u32::from(f) << u16::BITS | last as u32 }
+    }
+
+    /// The numbers of the rows.
+    #[inline]
+    fn numbers(self) -> [u16; FEATURES] {
+        let four = |nth: u32| (self.four >> (nth * u16::BITS)) as u16;
+        [four(0), four(1), four(2), four(3), self.two as u16, (self.two >> u16::BITS) as u16]
+    }
+
+    /// In three words, of which a sample takes less room.
+    pub fn words(self) -> [u32; 3] {
+        [self.four as u32, (self.four >> u32::BITS) as u32, self.two]
+    }
+
+    /// What [`Rows::words`] gave.
+    pub fn of_words([low, high, two]: [u32; 3]) -> Self {
+        Self { four: u64::from(high) << u32::BITS | u64::from(low), two }
+    }
+}
 
 /// The model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hazards {
     rows: Vec<Row>,
-    /// The step of each row, with 30 bits behind the point.
-    steps: Vec<u32>,
+    /// Lessons that each row has had, 65,535 at most.
+    lessons: Vec<u16>,
     /// Octaves of a bin, with 16 bits behind the point.
     width: u32,
     /// The first row of each feature.
@@ -85,7 +159,7 @@ impl Hazards {
         }
         let mut rows = vec![Row([0; BINS]); count as usize];
         rows[0] = Row([START; BINS]);
-        Self { steps: vec![STEP_FIRST; rows.len()], rows, width, first, is_small }
+        Self { lessons: vec![0; rows.len()], rows, width, first, is_small }
     }
 
     /// The rows of the values of the features: life and age of the page; form of the request; its
@@ -101,15 +175,15 @@ impl Hazards {
             }
             rows[feature] = self.first[feature] + value;
         }
-        Rows(rows)
+        Rows::of(rows)
     }
 
     /// The share of the pages that outlive each bin of those that reach it, with 16 bits behind the
     /// point. Not inlined: among other code the compiler adds two bins at a time instead of eight.
     #[inline(never)]
-    fn survival(&self, Rows(rows): &Rows) -> [u16; BINS] {
+    fn survival(&self, rows: Rows) -> [u16; BINS] {
         let mut sum = self.rows[0];
-        for &row in rows {
+        for row in rows.numbers() {
             let row = &self.rows[usize::from(row)].0;
             for (sum, weight) in sum.0.iter_mut().zip(row) {
                 *sum = sum.saturating_add(*weight);
@@ -125,7 +199,7 @@ impl Hazards {
     /// The expected logarithm of a page's life, less that of one that dies in the first bin, in
     /// octaves with 16 bits behind the point. A survivor counts an octave above the last edge.
     #[inline]
-    pub fn expected_life(&self, rows: &Rows) -> u32 {
+    pub fn expected_life(&self, rows: Rows) -> u64 {
         let survival = self.survival(rows);
         // The mean is the sum of the shares that outlive each bin but the last, and of those that
         // outlive all. Two chains of four, since each multiplication waits for the one before.
@@ -139,28 +213,28 @@ impl Hazards {
             sum += (alive * within) >> 16;
             alive = (alive * all) >> 16;
         }
-        let width = u64::from(self.width);
-        let above = (1 << 16) + width / 2;
-        ((sum.saturating_sub(alive) * width + alive * above) >> 16) as u32
+        // A survivor counts an octave and half a bin in place of the bin that it is in the sum for.
+        let width = i64::from(self.width);
+        let more = (1 << 16) + width / 2 - width;
+        ((sum as i64 * width + alive as i64 * more) >> 16) as u64
     }
 
     /// Teaches what became of a page that these rows spoke for: it outlived the bins from `from` to
     /// below `until`, and died in bin `until` if `dies`.
     #[inline]
-    pub fn teach(&mut self, rows: &Rows, from: u8, until: u8, dies: bool) {
+    pub fn teach(&mut self, rows: Rows, from: u8, until: u8, dies: bool) {
         let survival = self.survival(rows);
-        let (from, until) = (i16::from(from), i16::from(until));
-        let died = if dies { until } else { -1 };
+        let [from, until, end] = [from, until, until + u8::from(dies)].map(usize::from);
+        let [from, until, end] = [&BELOW[from], &BELOW[until], &BELOW[end]];
         // The error with 15 bits behind the point.
         let mut error = [0; BINS];
         for bin in 0..BINS {
-            let at = bin as i16;
             let hazard = ((0xffff - survival[bin]) >> 1) as i16;
-            let outlived = if at >= from && at < until { hazard } else { 0 };
-            error[bin] = if at == died { hazard - 0x7fff } else { outlived };
+            let died = end[bin] & !until[bin];
+            error[bin] = (hazard & (end[bin] & !from[bin] | died)) - (0x7fff & died);
         }
-        self.step(0, &error);
-        for &row in &rows.0 {
+        let [a, b, c, d, e, f] = rows.numbers();
+        for row in [0, a, b, c, d, e, f] {
             self.step(row.into(), &error);
         }
     }
@@ -168,13 +242,10 @@ impl Hazards {
     /// Moves a row against an error.
     #[inline]
     fn step(&mut self, row: usize, error: &[i16; BINS]) {
-        let step = self.steps[row];
-        // 0.6 / sqrt(1 + n / 10) after n lessons: what falls by its cube over 7.2 each time.
-        let cube =
-            (((u64::from(step) * u64::from(step)) >> STEP_BITS) * u64::from(step)) >> STEP_BITS;
-        self.steps[row] = (step - ((cube * STEP_FALL) >> 20) as u32).max(STEP_LAST);
+        let lessons = self.lessons[row];
+        self.lessons[row] = lessons.saturating_add(1);
         // 15 bits of the error and 15 of the step are behind the point, and 12 of a weight.
-        let factor = (step >> (STEP_BITS - 15)) as i16;
+        let factor = STEPS[usize::from(lessons).min(LESSONS)];
         let row = &mut self.rows[row].0;
         for bin in 0..BINS {
             let product = ((i32::from(error[bin]) * i32::from(factor)) >> 16) as i16;
@@ -184,7 +255,7 @@ impl Hazards {
 
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        (self.rows.len() * size_of::<Row>() + self.steps.len() * 4) as u64
+        (self.rows.len() * size_of::<Row>() + self.lessons.len() * size_of::<u16>()) as u64
     }
 }
 
@@ -212,7 +283,7 @@ mod tests {
             let mut seen = vec![false; model.rows.len()];
             seen[0] = true;
             for value in 0..1 << 16 {
-                let Rows(rows) = model.rows([value; FEATURES]);
+                let rows = model.rows([value; FEATURES]).numbers();
                 for feature in 0..FEATURES {
                     let within = u32::from(rows[feature] - model.first[feature]);
                     assert!(within < counts[feature], "{value}");
@@ -227,9 +298,9 @@ mod tests {
     fn a_lesson_moves_only_the_bins_that_it_is_about() {
         let mut model = Hazards::new(LOG2, false);
         let rows = model.rows([5, 6, 7, 8, 9, 10]);
-        let before = model.survival(&rows);
-        model.teach(&rows, 2, 5, true);
-        let after = model.survival(&rows);
+        let before = model.survival(rows);
+        model.teach(rows, 2, 5, true);
+        let after = model.survival(rows);
         for bin in 0..BINS {
             match bin {
                 2..5 => assert!(after[bin] > before[bin], "outlived {bin}"),

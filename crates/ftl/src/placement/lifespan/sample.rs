@@ -30,8 +30,18 @@ struct Sample {
     page: u32,
     /// When it was written, in ticks.
     born: u32,
-    /// The rows that spoke for it.
-    rows: Rows,
+    /// The rows that spoke for it: [`Rows::words`].
+    rows: [u32; 3],
+}
+
+/// A bit for each answer, the first the lowest.
+#[inline]
+fn packed(answers: [bool; VISITS * PAUSE]) -> u64 {
+    let bits = answers.as_chunks::<8>().0.iter().rev().map(|eight| {
+        // The product's highest byte has the lowest bit of each of the eight bytes.
+        u64::from_le_bytes(eight.map(u8::from)).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    });
+    bits.fold(0, |all, eight| all << 8 | eight)
 }
 
 /// The slots.
@@ -54,7 +64,7 @@ impl Samples {
     pub fn new(edges: [u32; BINS], is_small: bool) -> Self {
         let slots_log2 = if is_small { SMALL_LOG2 } else { FULL_LOG2 };
         let slots = 1 << slots_log2;
-        let empty = Sample { page: NOBODY, born: 0, rows: Rows::default() };
+        let empty = Sample { page: NOBODY, born: 0, rows: Rows::default().words() };
         Self {
             slots: vec![empty; slots],
             due: vec![0; slots],
@@ -87,16 +97,9 @@ impl Samples {
     #[inline]
     pub fn write(&mut self, hazards: &mut Hazards, page: LogicalPage, now: u32, rows: Rows) {
         let at = self.slot(page);
-        let sample = self.slots[at];
-        let is_same = sample.page == page.0 as u32;
-        if is_same {
-            let (from, bin) = (self.taught[at], self.bin(now.wrapping_sub(sample.born)));
-            hazards.teach(&sample.rows, from, bin.min(BINS as u8 - 1), usize::from(bin) < BINS);
-        }
-        if is_same || sample.page == NOBODY {
-            self.slots[at] = Sample { page: page.0 as u32, born: now, rows };
-            self.taught[at] = 0;
-            self.due[at] = now.wrapping_add(self.next_lesson(0));
+        let sampled = self.slots[at].page;
+        if sampled == page.0 as u32 || sampled == NOBODY {
+            self.take(hazards, at, Sample { page: page.0 as u32, born: now, rows: rows.words() });
         }
         self.hand += 1;
         if (self.hand as usize).is_multiple_of(PAUSE) {
@@ -104,18 +107,35 @@ impl Samples {
         }
     }
 
-    /// Lets the hand look at some slots.
+    /// Puts a sample into a slot that is empty or has an earlier version of its page, which teaches
+    /// how long it lived. Not inlined: few writes come here, and all others would save registers
+    /// for it.
+    #[inline(never)]
+    fn take(&mut self, hazards: &mut Hazards, at: usize, sample: Sample) {
+        let before = self.slots[at];
+        if before.page == sample.page {
+            let bin = self.bin(sample.born.wrapping_sub(before.born));
+            let (until, dies) = (bin.min(BINS as u8 - 1), usize::from(bin) < BINS);
+            hazards.teach(Rows::of_words(before.rows), self.taught[at], until, dies);
+        }
+        self.slots[at] = sample;
+        self.taught[at] = 0;
+        self.due[at] = sample.born.wrapping_add(self.next_lesson(0));
+    }
+
+    /// Lets the hand look at some slots. Not inlined, as [`Samples::take`].
+    #[inline(never)]
     fn go_round(&mut self, hazards: &mut Hazards, now: u32) {
         let rounds = self.slots.len() / (VISITS * PAUSE);
         let first = (self.hand as usize / PAUSE) % rounds * (VISITS * PAUSE);
-        // Listed before any is visited, since nobody can guess which are due: as branches they
-        // would be mispredicted.
-        let (mut listed, mut count) = ([0; VISITS * PAUSE], 0);
-        for (nth, &due) in self.due[first..first + VISITS * PAUSE].iter().enumerate() {
-            listed[count] = nth;
-            count += usize::from(now.wrapping_sub(due) >> 31 == 0);
+        // All are asked before any is visited, since nobody can guess which are due: as branches
+        // they would be mispredicted.
+        let is_due = std::array::from_fn(|nth| now.wrapping_sub(self.due[first + nth]) >> 31 == 0);
+        let mut due = packed(is_due);
+        while due != 0 {
+            self.visit(hazards, first + due.trailing_zeros() as usize, now);
+            due &= due - 1;
         }
-        listed[..count].iter().for_each(|nth| self.visit(hazards, first + nth, now));
     }
 
     /// Teaches the bins that the page of a slot has outlived.
@@ -126,7 +146,7 @@ impl Samples {
             return;
         }
         let outlived = self.bin(now.wrapping_sub(sample.born));
-        hazards.teach(&sample.rows, self.taught[at], outlived, false);
+        hazards.teach(Rows::of_words(sample.rows), self.taught[at], outlived, false);
         if usize::from(outlived) < BINS {
             self.taught[at] = outlived;
             self.due[at] = sample.born.wrapping_add(self.next_lesson(outlived));
@@ -145,5 +165,17 @@ impl Samples {
     /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.slots.len() * (size_of::<Sample>() + 4 + 1)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_packed_in_their_order() {
+        for expected in [0, u64::MAX, 0x8034_bd03_e6c5_a741] {
+            assert_eq!(packed(std::array::from_fn(|nth| expected >> nth & 1 == 1)), expected);
+        }
     }
 }
