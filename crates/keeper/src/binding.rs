@@ -2,8 +2,25 @@
 
 use crate::strategy::Strategy;
 use ssdtune_experiment::Binding;
-use ssdtune_model::{Geometry, TenantId};
+use ssdtune_model::config::GcUnit;
+use ssdtune_model::{DeviceConfig, Geometry, TenantId};
 use ssdtune_sim::{Places, SimError, Simulator};
+
+/// A drive whose channels cannot be divided among tenants.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the channels of {0} cannot be divided: each of its superblocks has a block in all of them \
+     (gc.unit = \"drive\"); with --set gc.unit=die a superblock lies in one die"
+)]
+pub struct Indivisible(String);
+
+/// Whether tenants can have channels of their own.
+pub(crate) fn check_divisible(device: &DeviceConfig) -> Result<(), Indivisible> {
+    match device.gc.unit {
+        GcUnit::Drive => Err(Indivisible(device.name.clone())),
+        GcUnit::Block | GcUnit::Die => Ok(()),
+    }
+}
 
 /// The places of each tenant under a strategy; `writers` says for each tenant whether it mostly
 /// writes.

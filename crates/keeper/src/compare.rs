@@ -25,7 +25,7 @@ pub use told::{Untold, WindowLine};
 pub use windows::{MIX_WINDOWS, WindowComparison, WindowPlans, compare_windows};
 
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
-use crate::binding::bind;
+use crate::binding::{Indivisible, bind, check_divisible};
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
@@ -84,6 +84,16 @@ pub enum CompareError {
     /// The allocator does not fit the drive.
     #[error(transparent)]
     Allocator(#[from] AllocatorError),
+    /// The drive's channels cannot be divided.
+    #[error(transparent)]
+    Indivisible(#[from] Indivisible),
+    /// The drive cannot give pages a place when they are read, which one needs that starts empty.
+    #[error(
+        "on a drive that starts empty, a page that is read before it is written gets its place \
+         when it is read (compat.read_allocates), which this drive cannot do; --start footprint \
+         writes what the run touches before it begins:\n{0}"
+    )]
+    Empty(String),
     /// The drive cannot have the settings that a plan needs: its faults.
     #[error("{0}")]
     Config(String),
@@ -125,6 +135,17 @@ impl From<LivePointsError> for CompareError {
     }
 }
 
+impl CompareError {
+    /// Whether the caller asked for what this drive or these workloads cannot do.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Target(_) | Self::Allocator(_) | Self::Indivisible(_) | Self::Empty(_) => true,
+            Self::Windows(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+}
+
 impl From<SampledError> for CompareError {
     fn from(error: SampledError) -> Self {
         match error {
@@ -136,11 +157,17 @@ impl From<SampledError> for CompareError {
 
 /// A drive that begins like this, with static page allocation and with hybrid one.
 fn plan_devices(device: &CheckedConfig, start: &Start) -> Result<[CheckedConfig; 2], CompareError> {
+    check_divisible(device)?;
+    let must_allocate = *start == Start::Empty && !device.compat.read_allocates;
     let with = |allocation| {
         let mut config = (**device).clone();
         config.mapping.allocation = allocation;
-        config.compat.read_allocates |= *start == Start::Empty;
-        config.check().map_err(|faults| CompareError::Config(faults.to_string()))
+        let other = config.clone();
+        config.compat.read_allocates |= must_allocate;
+        config.check().map_err(|faults| match must_allocate && other.check().is_ok() {
+            true => CompareError::Empty(faults.to_string()),
+            false => CompareError::Config(faults.to_string()),
+        })
     };
     Ok([with(Allocation::Static)?, with(Allocation::Hybrid)?])
 }

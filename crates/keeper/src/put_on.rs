@@ -7,6 +7,7 @@
 //!
 //! Cost: some seconds of simulation.
 
+use crate::binding::check_divisible;
 use crate::drive::FlashFigures;
 use crate::features::SLOTS;
 use crate::labels::device_digest;
@@ -33,12 +34,14 @@ impl Policy {
     /// refuses it.
     ///
     /// # Errors
-    /// The drive cannot be simulated, has no room, or the caller stopped it.
+    /// The drive's channels cannot be divided, it cannot be simulated, has no room, or the caller
+    /// stopped it.
     pub fn for_drive(
         self,
         device: &CheckedConfig,
         stop: &AtomicBool,
     ) -> Result<Fitted, SimulationError> {
+        check_divisible(device)?;
         if self.is_for(device) {
             return Ok(Fitted { policy: self, note: None });
         }

@@ -22,7 +22,7 @@ pub use saturation::{LEVEL_20_SHARE, Saturation};
 pub use shares::ShareOutcome;
 pub use switches::SwitchOutcome;
 
-use crate::binding::bindings;
+use crate::binding::{Indivisible, bindings};
 use crate::bursts::SECTORS_MAX;
 use crate::features::{PeriodDemand, first_period};
 use crate::mix::{Mix, MixStyle, RequestOptions};
@@ -109,6 +109,9 @@ pub enum SimulationError {
     /// The drive cannot have static allocation of pages.
     #[error(transparent)]
     Static(#[from] Faults),
+    /// The drive's channels cannot be divided.
+    #[error(transparent)]
+    Indivisible(#[from] Indivisible),
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,

@@ -8,6 +8,7 @@ use ssdtune_keeper::{
     Fitted, LabelSource, LabelledMix, Labels, Mix, MixSimulator, MixTenant, PeriodDemand, Plan,
     PlanRunner, Policy, Repeat, SimulationSettings, Strategy,
 };
+use ssdtune_model::config::GcUnit;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, presets};
 use ssdtune_trace::Request;
 use std::path::Path;
@@ -29,6 +30,26 @@ fn slow_chips() -> DeviceConfig {
 
 fn fitted(policy: Policy, config: &CheckedConfig) -> Fitted {
     policy.for_drive(config, &AtomicBool::new(false)).expect("the drive can be measured")
+}
+
+/// A calibrated drive, whose superblocks have a block in every plane.
+#[test]
+fn drives_whose_superblocks_lie_in_all_channels_are_refused() {
+    let mut config = presets::load("micron-7450-max-800gb").unwrap();
+    let stop = AtomicBool::new(false);
+    let checked = config.clone().check().unwrap();
+    let refused = any_drive().for_drive(&checked, &stop).unwrap_err().to_string();
+    assert!(refused.contains("cannot be divided") && refused.contains("gc.unit=die"), "{refused}");
+    let begin = |config: &CheckedConfig, start| {
+        let preparation = Preparation::of(start, 0);
+        PlanRunner::new(config, preparation, 2, &[], &stop).map(drop)
+    };
+    assert_eq!(begin(&checked, Start::Footprint).unwrap_err().to_string(), refused);
+    config.gc.unit = GcUnit::Die;
+    let checked = config.check().unwrap();
+    let refused = begin(&checked, Start::Empty).unwrap_err().to_string();
+    assert!(refused.contains("--start footprint"), "{refused}");
+    begin(&checked, Start::Footprint).expect("a drive that holds what is read");
 }
 
 #[test]

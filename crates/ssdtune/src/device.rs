@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::outcome::{Failure, Outcome};
 use ssdtune_experiment::outside_in_words;
-use ssdtune_keeper::{Fitted, Policy};
+use ssdtune_keeper::{Fitted, Policy, SimulationError};
 use ssdtune_model::document::{self, Document};
 pub(crate) use ssdtune_model::given::Override;
 use ssdtune_model::source::{Format, LoadError, Loaded, read_text};
@@ -120,12 +120,21 @@ pub(crate) fn as_toml(loaded: &Loaded, full: bool, edits: &[(String, String)]) -
     Ok(document.text().to_owned())
 }
 
+/// The exit code of an error while mixes are measured.
+pub(crate) fn simulation_failure(error: SimulationError) -> Failure {
+    match error {
+        SimulationError::Interrupted => Failure::Interrupted,
+        SimulationError::Indivisible(error) => Failure::usage(error),
+        other => Failure::Work(other.into()),
+    }
+}
+
 /// Reads the network of an allocator for a drive; tells `to` if it was trained for another one, or
 /// was put on this one.
 pub(crate) fn network(path: &Path, on: &CheckedConfig, to: Option<&Context>) -> Outcome<Policy> {
     let policy = Policy::read(path).map_err(Failure::input)?;
     let fitted = policy.for_drive(on, &AtomicBool::new(false));
-    let Fitted { policy, note } = fitted.map_err(|error| Failure::Work(error.into()))?;
+    let Fitted { policy, note } = fitted.map_err(simulation_failure)?;
     to.zip(note).into_iter().for_each(|(to, note)| to.note(format_args!("{note}")));
     Ok(policy)
 }

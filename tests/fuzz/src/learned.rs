@@ -2,11 +2,12 @@
 //! writes. What was read answers without a panic.
 
 use ssdtune_calibrate::Figures;
-use ssdtune_keeper::{Labels, Policy};
+use ssdtune_keeper::{Labels, ObservedMix, PeriodDemand, Policy, Strategy};
 use ssdtune_model::DeviceConfig;
 use ssdtune_predict::blackbox::{Point, Results, fio};
 use ssdtune_predict::firmware::{Profile, WorkCounts};
 use ssdtune_predict::{BlackBoxModel, Characteristics, FirmwareModel};
+use ssdtune_sim::Demand;
 use std::path::Path;
 
 /// Calls `read` with a file that holds `bytes`.
@@ -16,14 +17,39 @@ fn with_file(bytes: &[u8], read: impl FnOnce(&Path)) {
     read(file.path());
 }
 
-/// SSDKeeper's trained network and its strategies.
+/// SSDKeeper's trained network and its strategies: it divides the channels of its drive among
+/// tenants that it serves.
 pub(crate) fn policy(bytes: &[u8]) {
     with_file(bytes, |path| {
         let Ok(policy) = Policy::read(path) else { return };
-        let _ = policy.memory();
+        let mut memory = policy.memory();
         assert!(policy.bytes() > 0);
         assert!(!policy.is_for(&DeviceConfig::default()) || !policy.strategies.is_empty());
+        for tenants in [2, 4] {
+            if policy.kind.check_tenants(tenants).is_err() {
+                continue;
+            }
+            let observed = ObservedMix::new(&uneven_demand(tenants), policy.intensity);
+            let choice = policy.choose(&observed, &mut memory);
+            let parts = match &choice.strategy {
+                Strategy::Parts(parts) => parts.iter().sum(),
+                _ => 0,
+            };
+            assert!(parts <= policy.channels, "{choice:?}");
+        }
     });
+}
+
+/// A second in which the first tenant writes in one slot what each other one reads in all.
+fn uneven_demand(tenants: usize) -> PeriodDemand {
+    let writer = Demand { writes: 500, written_pages: 1_000, ..Demand::default() };
+    let reader = Demand { reads: 500, read_pages: 500, ..Demand::default() };
+    let mut burst = vec![[0, 0]; 250];
+    burst[7] = [0, 1_000];
+    let mut asked = vec![reader; tenants];
+    let mut slots = vec![vec![[2, 0]; 250]; tenants];
+    (asked[0], slots[0]) = (writer, burst);
+    PeriodDemand { seconds: 1.0, asked, slots }
 }
 
 /// Labelled mixes: every mix has a best strategy.

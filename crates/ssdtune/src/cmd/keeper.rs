@@ -11,10 +11,10 @@ mod shares;
 mod train;
 
 use crate::context::Context;
-use crate::device::{self, Overrides};
+use crate::device::{self, Overrides, simulation_failure};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::{LabelsError, SimulationError};
+use ssdtune_keeper::LabelsError;
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
 
@@ -86,13 +86,5 @@ fn labels_failure(error: LabelsError) -> Failure {
         LabelsError::Other { .. } | LabelsError::Foreign(_) => Failure::usage(error),
         LabelsError::Simulation(error) => simulation_failure(error),
         other => Failure::input(other),
-    }
-}
-
-/// The exit code of an error while mixes are measured.
-fn simulation_failure(error: SimulationError) -> Failure {
-    match error {
-        SimulationError::Interrupted => Failure::Interrupted,
-        other => Failure::Work(other.into()),
     }
 }

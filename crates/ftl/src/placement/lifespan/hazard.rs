@@ -7,8 +7,8 @@
 //! Weights are 16-bit numbers with 12 bits behind the point, so a row is one vector of 16 B. A
 //! lesson moves every row against the error, by a step that falls with the lessons that the row
 //! has had, from 0.6 to 0.02. Cost: 59 KiB, or 27 KiB if it is small, and 18 KiB of constants that
-//! all drives share; a prediction reads six rows, a lesson writes them. A small model has 256 rows for each feature. The values of three features
-//! need 1,024, so four values share a row by a hash.
+//! all drives share; a prediction reads six rows, a lesson writes them. A small model has 256 rows
+//! for each feature. The values of three features need 1,024, so four values share a row by a hash.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ const STEP_LAST: u64 = (1 << STEP_BITS) / 50;
 /// 1 / 7.2 with 20 bits behind the point.
 const STEP_FALL: u64 = 145_636;
 
-/// The step of a row's next lesson but one: 0.6 / sqrt(1 + n / 10) after n lessons, which falls by
-/// its cube over 7.2 each time.
+/// The step of the lesson after one with this step: 0.6 / sqrt(1 + n / 10) after n lessons, which
+/// falls by its cube over 7.2 each time.
 const fn next_step(step: u64) -> u64 {
     let cube = (((step * step) >> STEP_BITS) * step) >> STEP_BITS;
     let next = step - ((cube * STEP_FALL) >> 20);

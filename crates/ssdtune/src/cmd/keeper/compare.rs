@@ -126,9 +126,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
 fn failure(error: CompareError) -> Failure {
     match error {
         CompareError::Interrupted => Failure::Interrupted,
-        error @ CompareError::Target(_) => Failure::usage(error),
-        CompareError::Allocator(error) => Failure::usage(error),
-        CompareError::Windows(error) if error.is_usage() => Failure::usage(error),
+        error if error.is_usage() => Failure::usage(error),
         CompareError::Windows(error) => Failure::input(error),
         CompareError::Mix(error) if !matches!(error, MergeError::Drive(_)) => Failure::input(error),
         other => Failure::Work(other.into()),
