@@ -113,6 +113,23 @@ fn a_network_of_several_drives_is_put_on_any() {
     }
 }
 
+/// All calibrated drives have such superblocks.
+#[test]
+fn drives_with_superblocks_in_all_channels_are_refused() {
+    let network = "configs/keeper/any-drive.json";
+    let allocator = format!("keeper:{network}");
+    let compare = ["keeper", "compare", "--model", network, "--workload", "database", "websearch"];
+    let map = ["keeper", "map", "--model", network];
+    let simulate = ["simulate", "--allocator", &allocator, "--workload", "database"];
+    for command in [&compare[..], &map, &simulate] {
+        let refused = ssdtune().args(command).args(["--device", "micron-7450-max-800gb"]).assert();
+        refused.code(2).stderr(predicate::str::contains("cannot be divided: each of its"));
+    }
+    let dies = ["--device", "micron-7450-max-800gb", "--set", "gc.unit=die"];
+    let refused = ssdtune().args(compare).args(dies).assert();
+    refused.code(2).stderr(predicate::str::contains("--start footprint"));
+}
+
 #[test]
 fn a_map_has_every_level_and_share() {
     let directory = tempfile::tempdir().unwrap();

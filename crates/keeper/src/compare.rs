@@ -139,7 +139,8 @@ impl CompareError {
     /// Whether the caller asked for what this drive or these workloads cannot do.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Target(_) | Self::Allocator(_) | Self::Indivisible(_) | Self::Empty(_) => true,
+            Self::Target(_) | Self::Allocator(_) | Self::Aged => true,
+            Self::Indivisible(_) | Self::Empty(_) => true,
             Self::Windows(error) => error.is_usage(),
             _ => false,
         }

@@ -2,6 +2,7 @@
 //! writes. What was read answers without a panic.
 
 use ssdtune_calibrate::Figures;
+use ssdtune_keeper::features::SLOTS;
 use ssdtune_keeper::{Labels, ObservedMix, PeriodDemand, Policy, Strategy};
 use ssdtune_model::DeviceConfig;
 use ssdtune_predict::blackbox::{Point, Results, fio};
@@ -31,23 +32,25 @@ pub(crate) fn policy(bytes: &[u8]) {
             }
             let observed = ObservedMix::new(&uneven_demand(tenants), policy.intensity);
             let choice = policy.choose(&observed, &mut memory);
-            let parts = match &choice.strategy {
-                Strategy::Parts(parts) => parts.iter().sum(),
-                _ => 0,
+            let is_possible = match &choice.strategy {
+                Strategy::Parts(parts) => {
+                    parts.len() == tenants && parts.iter().sum::<u32>() == policy.channels
+                }
+                Strategy::ByKind { .. } | Strategy::Isolated | Strategy::Shared => true,
             };
-            assert!(parts <= policy.channels, "{choice:?}");
+            assert!(is_possible, "{choice:?}");
         }
     });
 }
 
-/// A second in which the first tenant writes in one slot what each other one reads in all.
+/// A second in which the first tenant writes in one slot twice what each other one reads in all.
 fn uneven_demand(tenants: usize) -> PeriodDemand {
     let writer = Demand { writes: 500, written_pages: 1_000, ..Demand::default() };
     let reader = Demand { reads: 500, read_pages: 500, ..Demand::default() };
-    let mut burst = vec![[0, 0]; 250];
+    let mut burst = vec![[0, 0]; SLOTS as usize];
     burst[7] = [0, 1_000];
     let mut asked = vec![reader; tenants];
-    let mut slots = vec![vec![[2, 0]; 250]; tenants];
+    let mut slots = vec![vec![[2, 0]; SLOTS as usize]; tenants];
     (asked[0], slots[0]) = (writer, burst);
     PeriodDemand { seconds: 1.0, asked, slots }
 }

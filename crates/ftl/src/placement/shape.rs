@@ -167,8 +167,8 @@ impl ShapeTracker {
         end == start || end == start.wrapping_add(1)
     }
 
-    /// Which of the runs behind one is continued. Needed where two ends have equal low halves, for
-    /// one random request in a thousand.
+    /// Which of the runs behind one is continued. Needed where only the low half of that one's end
+    /// fits: for one random request in a thousand.
     #[cold]
     fn continued_behind(&self, run: usize, start: u32) -> Option<usize> {
         (run + 1..ENDS).find(|&run| self.is_continued(run, start))

@@ -20,6 +20,8 @@ const SMALL_LOG2: u32 = 12;
 const VISITS: usize = 2;
 /// Writes between two rounds of the hand.
 const PAUSE: usize = 32;
+/// A round looks at as many slots as [`packed`] has bits.
+const _: () = assert!(VISITS * PAUSE == u64::BITS as usize);
 /// No page has this number.
 const NOBODY: u32 = u32::MAX;
 
