@@ -140,9 +140,8 @@ pub(crate) struct Lifespan {
     shift: u32,
     next: Option<Outlook>,
     /// The longest expected life of each queue but the last: log2 of ticks, with 16 bits behind
-    /// the point, above that of a page that dies at once. In 64 bits, so that the compiler compares
-    /// them one by one: that is quicker here than vectors.
-    longest: [u64; QUEUES - 1],
+    /// the point, above that of a page that dies at once.
+    longest: [u32; QUEUES - 1],
     /// The greatest age of each queue of moved pages but the last, in ticks.
     oldest: [u32; QUEUES - 1],
     /// From this queue on a page's first write goes to [`FRESH`].
@@ -189,7 +188,7 @@ impl Lifespan {
             shift,
             next: None,
             longest: std::array::from_fn(|queue| {
-                upper(queue).map_or(u64::MAX, |upper| upper.saturating_sub(soonest).into())
+                upper(queue).map_or(u32::MAX, |upper| upper.saturating_sub(soonest))
             }),
             oldest: std::array::from_fn(|queue| {
                 upper(queue).map_or(u32::MAX, |upper| (first_above(upper) - 1) as u32)

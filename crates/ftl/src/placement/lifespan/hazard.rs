@@ -67,19 +67,6 @@ static STEPS: [i16; LESSONS + 1] = {
     steps
 };
 
-/// For each number of bins, all bits of the bins below it and none of the others. Compilers turn
-/// comparisons in place of this table into a flag for each bin, one after the other.
-static BELOW: [[i16; BINS]; BINS + 1] = {
-    let mut masks = [[0; BINS]; BINS + 1];
-    let mut at = 0;
-    while at < BINS * (BINS + 1) {
-        let (end, bin) = (at / BINS, at % BINS);
-        masks[end][bin] = if bin < end { -1 } else { 0 };
-        at += 1;
-    }
-    masks
-};
-
 /// The share of the pages that outlive a bin, with 16 bits behind the point, below 1, by the sum x
 /// of the weights: (1 - |x| / 8)^4 / 2 where x is positive, what that leaves of 1 where it is not.
 /// That is nearly the falling logistic function and as steep at zero, but needs no table and no
@@ -100,7 +87,7 @@ struct Row([i16; BINS]);
 
 /// The rows that speak for a write, but for row 0: numbers of 16 bits from the lowest bit on, four
 /// in one word and two in the other. An array of six numbers would be stored one by one and copied
-/// by wider loads, which wait until the stores have reached the cache: 6 ns a write.
+/// by wider loads, which wait until the stores have reached the cache: 7 ns a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rows {
     four: u64,
@@ -200,7 +187,7 @@ impl Hazards {
     /// The expected logarithm of a page's life, less that of one that dies in the first bin, in
     /// octaves with 16 bits behind the point. A survivor counts an octave above the last edge.
     #[inline]
-    pub fn expected_life(&self, rows: Rows) -> u64 {
+    pub fn expected_life(&self, rows: Rows) -> u32 {
         let survival = self.survival(rows);
         // The mean is the sum of the shares that outlive each bin but the last, and of those that
         // outlive all. Two chains of four, since each multiplication waits for the one before.
@@ -217,7 +204,7 @@ impl Hazards {
         // A survivor counts an octave and half a bin in place of the bin that it is in the sum for.
         let width = i64::from(self.width);
         let more = (1 << 16) + width / 2 - width;
-        ((sum as i64 * width + alive as i64 * more) >> 16) as u64
+        ((sum as i64 * width + alive as i64 * more) >> 16) as u32
     }
 
     /// Teaches what became of a page that these rows spoke for: it outlived the bins from `from` to
@@ -225,14 +212,15 @@ impl Hazards {
     #[inline]
     pub fn teach(&mut self, rows: Rows, from: u8, until: u8, dies: bool) {
         let survival = self.survival(rows);
-        let [from, until, end] = [from, until, until + u8::from(dies)].map(usize::from);
-        let [from, until, end] = [&BELOW[from], &BELOW[until], &BELOW[end]];
+        let (from, until) = (i16::from(from), i16::from(until));
+        let died = if dies { until } else { -1 };
         // The error with 15 bits behind the point.
         let mut error = [0; BINS];
         for bin in 0..BINS {
+            let at = bin as i16;
             let hazard = ((0xffff - survival[bin]) >> 1) as i16;
-            let died = end[bin] & !until[bin];
-            error[bin] = (hazard & (end[bin] & !from[bin] | died)) - (0x7fff & died);
+            let outlived = if at >= from && at < until { hazard } else { 0 };
+            error[bin] = if at == died { hazard - 0x7fff } else { outlived };
         }
         let [a, b, c, d, e, f] = rows.numbers();
         for row in [0, a, b, c, d, e, f] {

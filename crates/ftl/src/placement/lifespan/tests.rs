@@ -66,7 +66,7 @@ fn a_past_comes_back_from_its_word() {
 fn small_drives_have_fewer_queues() {
     let queues = |spare| {
         let policy = policy_of(1 << 20, 64, spare);
-        1 + policy.longest.iter().filter(|&&longest| longest != u64::MAX).count()
+        1 + policy.longest.iter().filter(|&&longest| longest != u32::MAX).count()
     };
     assert_eq!([0, 47, 48, 54, 107, 108, 1_000].map(queues), [2, 2, 3, 3, 7, 8, 8]);
 }
@@ -102,7 +102,7 @@ fn short_and_long_lives_are_told_apart() {
     assert_eq!(policy.queue(&small), Queue(1));
     assert!(policy.queue(&large).0 >= policy.long, "{:?}", policy.queue(&large));
     let Outlook { rows, .. } = policy.look(policy.writing(&small));
-    let life = (4 << 16) + policy.hazards.expected_life(rows) as u32;
+    let life = (4 << 16) + policy.hazards.expected_life(rows);
     assert!(life.abs_diff(log2(100)) < LOG2_ONE, "{life}");
 }
 
