@@ -18,7 +18,7 @@
 //! | `Dac` | 6 | 5 B a logical page | one for each queue |
 //! | `Warcip` | 6 | 4 B a logical page | one for each queue |
 //! | `Midas` | 2 | 4 B a logical page | six, by how often the page was moved |
-//! | `Lifespan` | 9 | 8 B a page, 4 B a block, 285 or 145 KiB | nine, by the page's age |
+//! | `Lifespan` | 9 | 8 B a page, 4 B a block, 185 or 145 KiB | nine, by the page's age |
 //! | `Oracle` | 2 to 16 | 4 B a write of the trace, 4 B a page | those of host data |
 //!
 //! Moved pages have frontiers apart from those of host data. `placement.moved` changes that: they

@@ -232,7 +232,7 @@ mod tests {
         // 8 B for each page that the host sees, as much as the mapping table has.
         let table = lifespan.mapping_table_bytes;
         let blocks = 4 * Ledger::of(&DeviceConfig::default()).totals.blocks;
-        assert_eq!(lifespan.placement_bytes, table + Bytes((285 << 10) + blocks));
+        assert_eq!(lifespan.placement_bytes, table + Bytes((185 << 10) + blocks));
         let more = lifespan.placement_bytes;
         assert_eq!(lifespan.drive_dram_bytes, none.drive_dram_bytes + more);
         assert_eq!(lifespan.simulation_full_bytes, none.simulation_full_bytes + more);

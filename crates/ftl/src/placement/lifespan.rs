@@ -23,7 +23,7 @@
 //! block will soon be dead, by the block's queue and by when it was opened.
 //!
 //! All arithmetic is in integers, so every machine places a page alike. Cost: 8 B a logical page,
-//! 4 B a block, and 268 KiB of weights and sampled pages, or 127 KiB (`placement.memory`), with 18
+//! 4 B a block, and 168 KiB of weights and sampled pages, or 127 KiB (`placement.memory`), with 18
 //! KiB of constants.
 
 mod hazard;
@@ -182,7 +182,7 @@ impl Lifespan {
         Self {
             pages: Table::of(0, pages as usize),
             hazards: Hazards::new(step, is_small),
-            samples: Samples::new(std::array::from_fn(edge), is_small),
+            samples: Samples::new(std::array::from_fn(edge)),
             need,
             writes: 1 << shift,
             shift,
@@ -333,7 +333,6 @@ impl Policy for Lifespan {
         let last = self.pages.len() as u64 - 1;
         prefetch(&self.pages[LogicalPage(page.0.saturating_sub(1))]);
         prefetch(&self.pages[LogicalPage((page.0 + 1).min(last))]);
-        self.samples.prefetch(page);
     }
 
     fn memory_bytes(&self) -> u64 {

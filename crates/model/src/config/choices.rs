@@ -320,9 +320,9 @@ choice!(
 choice!(
     /// How much a placement policy remembers to learn from.
     PlacementMemory {
-        /// `lifespan`: 8,192 sampled pages and 1,024 rows of weights for a feature at most.
+        /// `lifespan`: up to 1,024 rows of weights for a feature.
         Full = "full" | "",
-        /// `lifespan`: 4,096 sampled pages and 256 rows of weights for a feature.
+        /// `lifespan`: 256 rows of weights for a feature.
         Small = "small" | "",
     }
 );

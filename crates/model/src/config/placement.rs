@@ -21,7 +21,7 @@ pub const LIFESPAN_FRONTIERS: u32 = 9;
 const REGIONS_MAX: u64 = 1 << 18;
 /// Bytes of the tables that `lifespan` learns with, whatever the size of the drive: all of them,
 /// and the small ones.
-const LIFESPAN_TABLES_BYTES: [u64; 2] = [285 << 10, 145 << 10];
+const LIFESPAN_TABLES_BYTES: [u64; 2] = [185 << 10, 145 << 10];
 /// Bytes of what `haml` knows of a slice: its counters, and its part of the last training.
 pub const HAML_SLICE_BYTES: u64 = 37;
 

@@ -159,7 +159,7 @@ fn the_queues_of_a_long_run_stay_what_they_were() {
         digest = digest.rotate_left(5) ^ u64::from(policy.queue(&write).0);
         policy.observe(&write);
     }
-    assert_eq!(digest, 0x8034_bd03_e6c5_a741, "{digest:#x}");
+    assert_eq!(digest, 0x620d_52de_52e9_c8de, "{digest:#x}");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn blocks_of_short_lives_die_soon() {
 }
 
 #[test]
-fn a_small_policy_learns_with_half_of_the_memory() {
+fn a_small_policy_learns_with_less_memory() {
     let sizes = [PlacementMemory::Full, PlacementMemory::Small].map(|memory| {
         let drive = DriveSize { pages: PAGES, unit: 64, planes: 1, blocks: 400, spare: 80 };
         let mut policy = sorting(&drive, memory);
@@ -253,5 +253,5 @@ fn a_small_policy_learns_with_half_of_the_memory() {
         assert!(policy.queue(&host(0, hot)).0 < policy.queue(&host(60, cold)).0, "{memory}");
         policy.memory_bytes() - 8 * PAGES - 4 * 400
     });
-    assert!(sizes[0] < 268 << 10 && sizes[1] < 128 << 10, "{sizes:?}");
+    assert!(sizes[0] < 168 << 10 && sizes[1] < 128 << 10, "{sizes:?}");
 }
