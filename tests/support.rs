@@ -76,7 +76,7 @@ impl Shell {
     /// A new directory.
     pub fn new() -> Self {
         let scratch = Scratch::new();
-        for folder in ["traces", "configs"] {
+        for folder in ["traces", "configs", "benches"] {
             let there = std::os::unix::fs::symlink(root().join(folder), scratch.path(folder));
             there.expect("a link");
         }

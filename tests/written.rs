@@ -125,8 +125,12 @@ const PAGES: [Page; 10] = [
         small: &[
             ("--out labels.jsonl", "--mixes 20 --requests 500 --rate-max 20000 --out labels.jsonl"),
             ("--level 16", "--level 16 --requests 500"),
+            ("ssdtune drives", "ssdtune drives --drives 0-0 --mixes 1"),
         ],
-        left_out: &[("ssdtune keeper train ", "needs libtorch: tests/keeper.rs")],
+        left_out: &[
+            ("ssdtune keeper train ", "needs libtorch: tests/keeper.rs"),
+            ("ssdtune --seed 2 keeper train ", "needs libtorch too"),
+        ],
     },
     Page {
         file: "docs/placement.md",
