@@ -121,7 +121,8 @@ fn drives_with_superblocks_in_all_channels_are_refused() {
     let compare = ["keeper", "compare", "--model", network, "--workload", "database", "websearch"];
     let map = ["keeper", "map", "--model", network];
     let simulate = ["simulate", "--allocator", &allocator, "--workload", "database"];
-    for command in [&compare[..], &map, &simulate] {
+    let label = ["keeper", "label", "--out", "no-labels.jsonl"];
+    for command in [&compare[..], &map, &simulate, &label] {
         let refused = ssdtune().args(command).args(["--device", "micron-7450-max-800gb"]).assert();
         refused.code(2).stderr(predicate::str::contains("cannot be divided: each of its"));
     }

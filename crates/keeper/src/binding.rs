@@ -15,7 +15,10 @@ use ssdtune_sim::{Places, SimError, Simulator};
 pub struct Indivisible(String);
 
 /// Whether tenants can have channels of their own.
-pub(crate) fn check_divisible(device: &DeviceConfig) -> Result<(), Indivisible> {
+///
+/// # Errors
+/// A superblock of the drive lies in all channels.
+pub fn check_divisible(device: &DeviceConfig) -> Result<(), Indivisible> {
     match device.gc.unit {
         GcUnit::Drive => Err(Indivisible(device.name.clone())),
         GcUnit::Block | GcUnit::Die => Ok(()),

@@ -71,7 +71,7 @@ mod vector;
 mod watch;
 
 pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Division, Repeat};
-pub use binding::Indivisible;
+pub use binding::{Indivisible, check_divisible};
 pub use bursts::{BurstShape, NamedShape};
 pub use compare::{
     CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::device::{self, Overrides, simulation_failure};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::LabelsError;
+use ssdtune_keeper::{LabelsError, check_divisible};
 use ssdtune_model::CheckedConfig;
 use ssdtune_model::config::Allocation;
 
@@ -72,9 +72,10 @@ impl DriveArgs {
         device::load_checked(&self.device, &self.overrides, context)
     }
 
-    /// The drive with static page allocation, so that strategies differ by their channels alone.
+    /// A divisible drive with static page allocation: strategies differ by their channels alone.
     fn load_static(&self, context: &Context) -> Outcome<CheckedConfig> {
         let mut config = (*self.load(context)?).clone();
+        check_divisible(&config).map_err(Failure::usage)?;
         config.mapping.allocation = Allocation::Static;
         config.check().map_err(Failure::input)
     }
