@@ -184,7 +184,7 @@ mod tests {
         let three: [LogicalPage; 3] = std::array::from_fn(|_| pages.next().expect("many"));
         let mut write = |page: LogicalPage, now| {
             samples.write(&mut hazards, page, now, Rows::default());
-            samples.pages[7].map(|page| u64::from(page))
+            samples.pages[7].map(u64::from)
         };
         let [a, b, c] = three.map(|page| page.0);
         assert_eq!(write(three[0], 1), [a, NOBODY.into()]);
