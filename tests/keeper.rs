@@ -122,7 +122,7 @@ fn drives_with_superblocks_in_all_channels_are_refused() {
     let map = ["keeper", "map", "--model", network];
     let simulate = ["simulate", "--allocator", &allocator, "--workload", "database"];
     let label = ["keeper", "label", "--out", "no-labels.jsonl"];
-    for command in [&compare[..], &map, &simulate, &label] {
+    for command in [&compare[..], &map, &simulate, &label, &["keeper", "shares"]] {
         let refused = ssdtune().args(command).args(["--device", "micron-7450-max-800gb"]).assert();
         refused.code(2).stderr(predicate::str::contains("cannot be divided: each of its"));
     }
