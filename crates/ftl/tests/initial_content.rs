@@ -128,8 +128,8 @@ fn switch(computed: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     }
 }
 
-/// A million operations over all cases, each on a drive that computes its initial content and on
-/// one that has it stored.
+/// A million operations over all cases, each on a drive that computes its initial content, and
+/// looks ahead for the next pages, and on one that has it stored.
 #[test]
 fn a_defined_drive_is_its_stored_copy() {
     let mut operations = 0;
@@ -153,6 +153,9 @@ fn a_defined_drive_is_its_stored_copy() {
             // Half of the accesses go to a tenth of the pages.
             let hot: bool = rng.random();
             let lpn = Lpn(rng.random_range(0..if hot { pages.div_ceil(10) } else { pages }));
+            // Whoever looks ahead finds the same.
+            let ahead = (lpn.0..pages).take(step % 40).map(Lpn);
+            computed.look_ahead(tenant, ahead, step % 2 == 0);
             let results = [&mut computed, &mut stored].map(|ftl| {
                 let mut warmup = ftl.warm_up();
                 match step * 7 % 10 {

@@ -7,7 +7,7 @@
 
 use super::{Ftl, Placed};
 use crate::block::{BlockState, FrontierId, Pick, Plane};
-use crate::layout::Phys;
+use crate::layout::{Phys, Spot};
 use crate::number::{LogicalPage, Owner};
 use crate::placement::EXCHANGE_GAP;
 use ssdtune_model::{BlockAddr, BlockId, PageId, PlaneId, TenantId};
@@ -198,12 +198,25 @@ impl Ftl {
         if to != FrontierId::TRANSLATION {
             // [`Ftl::commit_move`] will need the entry when the program has ended.
             self.table.prefetch_entry(owner.page());
+            self.prefetch_next(from);
         }
         let (plane, at) = self.layout.spot(from);
         let sectors = self.planes[plane].sectors(at);
         let from = self.planes[plane].blocks[at.block].frontier;
         self.count_moves(from, 1);
         Some(self.append(tenant, to, plane, Owner::IN_FLIGHT, sectors))
+    }
+
+    /// Prefetches the page table's directory for the next valid page of a block: a victim's pages
+    /// are moved in order, so that page is the next.
+    #[inline]
+    fn prefetch_next(&self, moved: Phys) {
+        let (plane, at) = self.layout.spot(moved);
+        let plane = &self.planes[plane];
+        let next = plane.next_valid(at.block, PageId(at.page.0 + 1));
+        if let Some(owner) = next.and_then(|page| plane.owner(Spot { page, ..at })) {
+            self.table.prefetch_directory(owner.page());
+        }
     }
 
     /// Reports that the program of a moved page has ended. The logical page lies at `to` from now
@@ -226,6 +239,7 @@ impl Ftl {
                 self.translation.set_phys(owner.translation_page(), to);
             }
         } else {
+            self.prefetch_next(from);
             let entry = self.table.entry(owner.page());
             self.table.move_to(entry, to);
             self.placer.moved(owner.page(), frontier);

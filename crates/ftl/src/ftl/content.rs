@@ -10,6 +10,9 @@ use crate::page_table::EntryRef;
 use crate::prefetch::prefetch;
 use ssdtune_model::{BlockAddr, Lpn, PlaneId, Table, TenantId};
 
+/// Pages of an access that are looked up together.
+const AT_ONCE: usize = 16;
+
 impl Ftl {
     /// Gives an empty drive its initial content. Returns how many pages of each tenant hold data.
     ///
@@ -168,6 +171,35 @@ impl Ftl {
         self.wake(sought.plane);
         self.initial_content.as_ref()?.lines(&sought).into_iter().for_each(prefetch);
         Some(sought)
+    }
+
+    /// Asks for what an access of several pages will touch before the first of them is served: each
+    /// page's place at the start, which is stored, and for a write the records of the page that it
+    /// overwrites. One page after the other would wait for memory twice; here the waits overlap.
+    pub fn look_ahead(
+        &mut self,
+        tenant: TenantId,
+        mut pages: impl Iterator<Item = Lpn>,
+        is_write: bool,
+    ) {
+        if self.initial_content.is_none() && !is_write {
+            return;
+        }
+        let mut batch = [None; AT_ONCE];
+        loop {
+            for (page, lpn) in batch.iter_mut().zip(pages.by_ref()) {
+                *page = Some((lpn, self.seek(tenant, lpn)));
+            }
+            for page in &mut batch {
+                let Some((lpn, sought)) = page.take() else { return };
+                if let Some(sought) = sought {
+                    self.resolve_sought(tenant, lpn, &sought);
+                }
+                if is_write && let Some(at) = self.existing_entry(tenant, lpn) {
+                    self.prefetch_old_page(at);
+                }
+            }
+        }
     }
 
     /// Stores the place of a page that was sought, if nobody has asked for it meanwhile.

@@ -4,11 +4,12 @@
 use super::Backend;
 use crate::base::Base;
 use crate::flash::{Flash, Purpose, Transaction};
-use crate::host::Host;
+use crate::host::{Host, Spaces};
 use crate::id::{Place, TransactionId};
 use crate::operation::Class;
 use ssdtune_ftl::{Load, MappingAccess, Phys, Placed, Token, TranslationPageId, WriteBack};
-use ssdtune_model::{Lpn, PlaneId, TenantId};
+use ssdtune_model::{Lpn, PlaneId, Sectors, TenantId};
+use std::iter;
 
 /// What became of a transaction that asked for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,23 @@ impl Backend {
         }
         self.flash.resume(base, &self.ftl);
         self.give_list(list);
+    }
+
+    /// Asks for what a request of several pages will touch, before its pages are served one by one.
+    #[inline]
+    pub fn look_ahead(
+        &mut self,
+        spaces: &Spaces,
+        tenant: TenantId,
+        (mut cursor, mut rest): (u64, u32),
+        is_write: bool,
+    ) {
+        if spaces.pages_touched(Sectors(cursor), rest) == 1 {
+            return;
+        }
+        let pages =
+            iter::from_fn(|| (rest > 0).then(|| spaces.cut(tenant, &mut cursor, &mut rest).lpn));
+        self.ftl.look_ahead(tenant, pages, is_write);
     }
 
     /// Finds a place for one transaction, then queues it if it has one.

@@ -24,6 +24,7 @@ impl DataCache {
         let record = &host.requests[request];
         let (tenant, stamp) = (record.tenant, record.stamp);
         let (mut cursor, mut rest) = (record.lba.0, record.sectors);
+        backend.look_ahead(&host.spaces, tenant, (cursor, rest), false);
         let is_cached = self.rules.modes[tenant] != CacheMode::Off;
         // A page without an entry holds no data, unless its mapping must be looked up.
         let finds = !backend.read_allocates() && backend.ftl.is_ideal();

@@ -29,6 +29,7 @@ impl DataCache {
         let record = &host.requests[request];
         let (tenant, arrived) = (record.tenant, record.arrived);
         let shape = self.shape_of(&host.spaces, tenant, arrived, record.lba, record.sectors);
+        backend.look_ahead(&host.spaces, tenant, (record.lba.0, record.sectors), true);
         match self.rules.modes[tenant] {
             CacheMode::Off | CacheMode::Read => {
                 self.write_through(base, host, backend, request, shape);
