@@ -9,8 +9,8 @@
 //!
 //! - A plane gets its block records when the first of its pages is looked for.
 //! - A page-table entry is computed and stored when it is first asked for.
-//! - A block gets page records when it becomes a victim. Until then, one bit for each page says
-//!   what was overwritten.
+//! - A block gets page records when it becomes a victim, or is written on. Until then, one bit for
+//!   each page says what was overwritten.
 //!
 //! Cost: some 100 ns for the first look at a page, 30 us for the first look at a plane of 2,048
 //! blocks, and one bit for each page of a plane that was looked at.
@@ -36,9 +36,7 @@ use permutation::Permutation;
 use plane::{Group, PlaneContent};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::GcPolicy;
-use ssdtune_model::{
-    BlockAddr, BlockId, Geometry, Lpn, PageId, Place, PlaneId, Table, TenantId, scramble,
-};
+use ssdtune_model::{BlockAddr, Geometry, Lpn, PageId, Place, PlaneId, Table, TenantId, scramble};
 use stationary::Stationary;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -216,18 +214,17 @@ impl ComputedContent {
         Ok(Self { tenants, planes: contents, seed: spec.seed, steady })
     }
 
-    /// Makes the block records of a plane. Returns its open blocks.
+    /// Makes the block records of a plane.
     pub fn open(
         &mut self,
         id: PlaneId,
         plane: &mut Plane,
         fullest_first: bool,
         rules: &VictimRules,
-    ) -> Vec<BlockId> {
+    ) {
         let content = &mut self.planes[id];
         content.lay_out(fullest_first, rules, &mut self.steady);
         content.open(plane);
-        content.open_blocks().collect()
     }
 
     /// The page-table entries of what the pages of a block held at the start, one for each page;

@@ -1,6 +1,6 @@
 //! Blocks that hold the data of a drive's start. Their content is computed, not stored: until such
-//! a block becomes a victim it has no page records, and its valid bits say only which pages were
-//! not overwritten since.
+//! a block becomes a victim or is written on it has no page records, and its valid bits say only
+//! which of its pages were not overwritten since.
 
 use super::{Block, BlockState, Frame, Frontier, FrontierId, Owner, Plane, WearBounds};
 use crate::layout::Spot;
@@ -34,6 +34,14 @@ impl Plane {
     ) {
         let at = self.place_of(tenant, frontier);
         self.frontiers[at] = Frontier { block, next, end: self.pages_per_block };
+    }
+
+    /// The block that a frontier fills, if it is a computed one: it needs page records before it is
+    /// written on.
+    #[inline]
+    pub fn computed_frontier(&self, tenant: TenantId, frontier: FrontierId) -> Option<BlockId> {
+        let Frontier { block, .. } = self.frontiers[self.place_of(tenant, frontier)];
+        self.blocks[block].computed.then_some(block)
     }
 
     /// Takes over an initial content without making block records.
@@ -95,12 +103,17 @@ impl Plane {
         }
     }
 
+    /// Pages that a computed block was written with: all, unless it is open.
+    pub(super) fn computed_pages(&self, block: BlockId) -> u32 {
+        let open = self.frontiers.iter().find(|frontier| frontier.block == block);
+        open.map_or(self.pages_per_block, |frontier| frontier.next)
+    }
+
     /// Makes the page records of a computed block. `owners` are the page-table entries that its
     /// pages belong to.
     pub fn materialise(&mut self, block: BlockId, owners: &[Option<Owner>]) {
         debug_assert!(self.blocks[block].computed);
-        let open = self.frontiers.iter().find(|frontier| frontier.block == block);
-        let written = open.map_or(self.pages_per_block, |frontier| frontier.next);
+        let written = self.computed_pages(block);
         let frame = self.records.take();
         self.clear_valid(block);
         for (page, owner) in (0..written).map(PageId).zip(owners) {

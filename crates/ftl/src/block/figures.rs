@@ -60,7 +60,7 @@ impl Plane {
         let mut valid = 0;
         for ((index, block), &invalid) in self.blocks.named().zip(&self.invalid) {
             if block.computed {
-                valid += u64::from(self.pages_per_block - invalid);
+                valid += u64::from(self.computed_pages(index) - invalid);
                 continue;
             }
             let live = self.valid_pages(index).count() as u32;

@@ -49,11 +49,7 @@ impl Ftl {
     #[cold]
     fn wake_cold(&mut self, plane: PlaneId) {
         let content = self.initial_content.as_mut().expect("only planes with a content sleep");
-        let record = &mut self.planes[plane];
-        let open = content.open(plane, record, self.config.analytic_start, &self.rules);
-        for block in open {
-            self.materialise_block(BlockAddr { plane, block });
-        }
+        content.open(plane, &mut self.planes[plane], self.config.analytic_start, &self.rules);
     }
 
     /// Computes and stores where a page lay at the start, if nobody has asked for it yet.

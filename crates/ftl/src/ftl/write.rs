@@ -184,11 +184,15 @@ impl Ftl {
         Placed { phys: self.layout.pack(at, slot.at.page), opened }
     }
 
-    /// Opens a block for a frontier that has none. Returns whether it did.
+    /// Opens a block for a frontier that has none. Returns whether it did. A block of the drive's
+    /// start that is written on gets page records.
     #[inline]
     fn make_room(&mut self, tenant: TenantId, frontier: FrontierId, plane: PlaneId) -> bool {
         let record = &mut self.planes[plane];
         if record.has_room(tenant, frontier) {
+            if let Some(block) = record.computed_frontier(tenant, frontier) {
+                self.materialise_block(BlockAddr { plane, block });
+            }
             return false;
         }
         let pick = self.placer.pick(frontier, &mut self.rng);

@@ -286,12 +286,6 @@ impl PlaneContent {
         }
     }
 
-    /// The open blocks.
-    pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let open = self.groups.iter().map(|group| group.open.len() as u32).sum::<u32>();
-        (0..open).map(|nth| BlockId(self.first.0 + self.full + nth))
-    }
-
     /// How the pages of a block are spread over its offsets; `None` if they lie in order.
     fn offsets(&self, block: BlockId) -> Option<Permutation> {
         (self.shuffled && block.0 < self.first.0 + self.full)
