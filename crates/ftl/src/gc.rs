@@ -18,7 +18,7 @@ use ssdtune_model::{BlockId, DeviceConfig, Geometry, Place};
 const REMAINING_LIFE_CHOICES: u32 = 64;
 
 /// The policy and its parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VictimRules {
     pub policy: GcPolicy,
     /// Rga (the d-choices policy) and remaining life: how many candidates are drawn.

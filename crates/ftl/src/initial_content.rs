@@ -111,32 +111,38 @@ impl Distributions {
             if as_mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
                 (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
             }
-            let compute = || Arc::new(Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS));
-            match rules.policy {
-                GcPolicy::CostBenefit => remembered((rules.pages_per_block, step), compute),
-                _ => compute(),
-            }
+            remembered(Distribution { rules, blocks, step })
         })
     }
 }
 
-/// The distribution of blocks that are collected by cost and benefit, which takes some 30 ms to
-/// compute and up to 200 KB. It depends on the pages of a block and the share of valid pages alone,
-/// and a search prepares the same drive for each workload and state: so a few are remembered.
-fn remembered(key: (u32, u32), compute: impl FnOnce() -> Arc<Stationary>) -> Arc<Stationary> {
-    static KNOWN: Mutex<BTreeMap<(u32, u32), Arc<Stationary>>> = Mutex::new(BTreeMap::new());
+/// What decides a distribution: the rules of collection, the blocks of a plane, and the share of
+/// valid pages in steps.
+#[derive(Clone, Copy, PartialEq)]
+struct Distribution {
+    rules: VictimRules,
+    blocks: u32,
+    step: u32,
+}
+
+/// A distribution. It takes up to 30 ms to compute and up to 200 KB, and a search prepares the same
+/// drive for each workload and state: so a few are remembered.
+fn remembered(wanted: Distribution) -> Arc<Stationary> {
+    static KNOWN: Mutex<Vec<(Distribution, Arc<Stationary>)>> = Mutex::new(Vec::new());
     const MOST: usize = 64;
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known().get(&key) {
+    if let Some((_, found)) = known().iter().find(|(own, _)| *own == wanted) {
         return Arc::clone(found);
     }
     // Others may compute the same meanwhile, which costs time alone.
-    let computed = compute();
+    let Distribution { rules, blocks, step } = wanted;
+    let computed = Arc::new(Stationary::new(&rules, blocks, f64::from(step) / RHO_STEPS));
     let mut known = known();
     if known.len() >= MOST {
         known.clear();
     }
-    Arc::clone(known.entry(key).or_insert(computed))
+    known.push((wanted, Arc::clone(&computed)));
+    computed
 }
 
 /// MQSim's analytic model treats greedy and FIFO collection as d-choices with this d.

@@ -384,6 +384,9 @@ impl Group {
 /// The group of each of `full` blocks, of which each group has its share. Groups take turns in
 /// proportion to their blocks, so that all of them age evenly.
 fn interleave(shares: &Table<GroupId, u32>, full: u32) -> Vec<GroupId> {
+    if shares.len() == 1 {
+        return vec![GroupId(0); full as usize];
+    }
     let mut given: Table<GroupId, u32> = Table::of(0, shares.len());
     let next = |_| {
         let behind = |&id: &GroupId| {

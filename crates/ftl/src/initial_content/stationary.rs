@@ -31,6 +31,9 @@ struct AgeClass {
     first: u32,
     /// The share of the class with at most `first`, `first + 1`, ... valid pages.
     cumulative: Vec<f64>,
+    /// Where in `cumulative` the search for a chance begins: for each of equal steps of the chance,
+    /// a power of two of them, the place that its least chance has.
+    guide: Vec<u32>,
 }
 
 /// The joint distribution of age and valid pages, as classes of growing age.
@@ -104,9 +107,11 @@ impl Stationary {
     /// between 0 and 1, is the random draw.
     pub fn valid(&self, older: f64, chance: f64) -> u32 {
         let class = &self.classes[self.class(older)];
-        let more = class.cumulative.partition_point(|&up_to| up_to <= chance);
-        let counted = class.first + more.min(class.cumulative.len() - 1) as u32;
-        (f64::from(counted) * self.scale).round() as u32
+        let counted = class.first + class.place(chance).min(class.cumulative.len() - 1) as u32;
+        match self.scale {
+            1.0 => counted,
+            scale => (f64::from(counted) * scale).round() as u32,
+        }
     }
 }
 
@@ -128,7 +133,21 @@ impl AgeClass {
             sum += mass / total;
             sum
         });
-        Self { up_to, age, first: first as u32, cumulative: cumulative.collect() }
+        let cumulative: Vec<f64> = cumulative.collect();
+        let steps = cumulative.len().next_power_of_two();
+        let place = |step: usize| {
+            let least = step as f64 / steps as f64;
+            cumulative.partition_point(|&up_to| up_to <= least) as u32
+        };
+        let guide = (0..steps).map(place).collect();
+        Self { up_to, age, first: first as u32, cumulative, guide }
+    }
+
+    /// How many of the cumulative shares are at most `chance`, 0 to 1.
+    fn place(&self, chance: f64) -> usize {
+        let step = (chance * self.guide.len() as f64) as usize;
+        let near = self.guide[step.min(self.guide.len() - 1)] as usize;
+        near + self.cumulative[near..].iter().take_while(|&&up_to| up_to <= chance).count()
     }
 }
 
@@ -421,6 +440,21 @@ mod tests {
             f64::from(stationary.valid(age, (f64::from(k) * golden).fract()))
         };
         (0..draws).map(drawn).sum::<f64>() / f64::from(draws)
+    }
+
+    #[test]
+    fn the_guide_leads_to_the_place_of_every_chance() {
+        let mut masses = vec![1e-9; 300];
+        masses.extend([0.5, 0.0, 3.0, 0.1]);
+        for masses in [&masses[..], &masses[..301], &[1.0]] {
+            let class = AgeClass::new(1.0, masses);
+            let shares = class.cumulative.iter().flat_map(|&at| [at, at.next_up(), at.next_down()]);
+            let even = (0..=10_000).map(|step| f64::from(step) / 10_000.0);
+            for chance in shares.chain(even) {
+                let place = class.cumulative.partition_point(|&up_to| up_to <= chance);
+                assert_eq!(class.place(chance), place, "{chance}");
+            }
+        }
     }
 
     #[test]
