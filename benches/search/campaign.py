@@ -1,6 +1,6 @@
-"""Searches of a study, a line of JSON each in one file: a study takes days, and goes on from its
-file on any machine. The line says which target, seed and algorithm it is of, with which program,
-and the search's curve: pairs of what was spent and the best until then.
+"""Results of a study, a line of JSON each in one file: a study takes days, and goes on from its
+file on any machine. A line says what it is of (target, seed, algorithm), with which program it was
+made, and what came out. A search's curve has pairs of what was spent and the best until then.
 """
 
 import argparse
@@ -9,31 +9,39 @@ import subprocess
 from pathlib import Path
 
 
+def kept(out):
+    """What a file holds, a dictionary for each line."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def keep(args, key, work):
+    """Adds what `work()` gives to args.out under a key, unless the file has it."""
+    if any(key.items() <= row.items() for row in kept(args.out)):
+        return
+    version = [args.ssdtune, "--version"]
+    program = subprocess.run(version, check=True, capture_output=True, text=True).stdout.strip()
+    row = key | {"program": program} | work()
+    with args.out.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    best = f": {row['curve'][-1][1]:.4f} in the end" if "curve" in row else ""
+    print(" ".join(str(value) for value in key.values()) + best, flush=True)
+
+
 def stored(out):
     """The curves of a file, by target, seed and algorithm."""
-    lines = out.read_text().splitlines() if out.exists() else []
-    rows = [json.loads(line) for line in lines]
-    return {(row["target"], row["seed"], row["algorithm"]): row["curve"] for row in rows}
+    return {(row["target"], row["seed"], row["algorithm"]): row["curve"] for row in kept(out)}
 
 
 def measure(args, targets, search):
     """Runs the searches that args.out does not hold. `search(algorithm, target, seed)` gives a
     curve."""
-    known = stored(args.out)
-    version = [args.ssdtune, "--version"]
-    program = subprocess.run(version, check=True, capture_output=True, text=True).stdout.strip()
     first, last = map(int, args.seeds.split("-"))
     for seed in range(first, last + 1):
         for target in targets:
             for name in args.only.split(","):
-                if (target, seed, name) in known:
-                    continue
-                curve = rises(search(name, target, seed))
-                row = {"target": target, "seed": seed, "algorithm": name}
-                row |= {"program": program, "curve": curve}
-                with args.out.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                print(f"{target} {seed} {name}: {curve[-1][1]:.4f} in the end", flush=True)
+                key = {"target": target, "seed": seed, "algorithm": name}
+                keep(args, key, lambda: {"curve": rises(search(name, target, seed))})
 
 
 def rises(curve):

@@ -5,9 +5,9 @@
     judge.py SSDTUNE MQSIM TABLES PAIRS --found-by-mqsim [--requests 3000] [--seeds 0-4]
              [--budget 30]
 
-tables.py has made TABLES/intel-750. For each target there, the baseline and the recommended drive
-become MQSim pairs (a device file and a workload file) in PAIRS. Drives are empty at the start, and
-there is no garbage collection. There are two pairs for each drive:
+TABLES/intel-750 holds what `search --out` wrote for each target. The baseline and the recommended
+drive become MQSim pairs (a device file and a workload file) in PAIRS. Drives are empty at the
+start, and there is no garbage collection. There are two pairs for each drive:
 
 - `open` issues the requests at the times of the trace.
 - `full` issues all requests at once, with as many outstanding as in the target's closed loop.

@@ -384,6 +384,7 @@ impl Plane {
 
     /// The first valid page of a block from an offset on. The block must not be a computed one.
     pub fn next_valid(&self, block: BlockId, from: PageId) -> Option<PageId> {
+        debug_assert!(!self.blocks[block].computed);
         let words = self.words();
         let first = (from.0 / u64::BITS) as usize;
         let mut mask = u64::MAX << (from.0 % u64::BITS);
@@ -549,6 +550,7 @@ impl Plane {
     /// the page is invalid. The block must not be a computed one.
     #[inline]
     pub fn owner(&self, at: Spot) -> Option<Owner> {
+        debug_assert!(!self.blocks[at.block].computed);
         let frame = self.blocks[at.block].frame;
         self.is_valid(at).then(|| self.records.owner(self.records.at(frame, at.page)))
     }

@@ -98,15 +98,17 @@ struct Distributions {
     /// Follow `compat.analytic_start`.
     as_mqsim: bool,
     #[serde(skip)]
-    known: BTreeMap<u32, Arc<Stationary>>,
+    known: BTreeMap<(u32, u32), Arc<Stationary>>,
 }
 
 impl Distributions {
     /// The distribution for planes with a share `rho` of valid pages.
     fn of(&mut self, rules: &VictimRules, blocks: u32, rho: f64) -> &Stationary {
         let step = ((rho * RHO_STEPS).round() as u32).clamp(1, RHO_STEPS as u32 - 1);
+        // No other policy depends on how many blocks there are.
+        let blocks = if rules.policy == GcPolicy::WindowedGreedy { blocks } else { 0 };
         let as_mqsim = self.as_mqsim;
-        self.known.entry(step).or_insert_with(|| {
+        self.known.entry((step, blocks)).or_insert_with(|| {
             let mut rules = *rules;
             if as_mqsim && matches!(rules.policy, GcPolicy::Greedy | GcPolicy::Fifo) {
                 (rules.policy, rules.choices) = (GcPolicy::Rga, MQSIM_CHOICES);
@@ -116,8 +118,8 @@ impl Distributions {
     }
 }
 
-/// What decides a distribution: the rules of collection, the blocks of a plane, and the share of
-/// valid pages in steps.
+/// What decides a distribution: the rules of collection, the blocks of a plane (0 where they do not
+/// matter), and the share of valid pages in steps.
 #[derive(Clone, Copy, PartialEq)]
 struct Distribution {
     rules: VictimRules,
@@ -125,8 +127,8 @@ struct Distribution {
     step: u32,
 }
 
-/// A distribution. It takes up to 30 ms to compute and up to 200 KB, and a search prepares the same
-/// drive for each workload and state: so a few are remembered.
+/// A distribution. That of cost and benefit takes some 30 ms to compute and some 300 KB, and a
+/// search prepares the same drive for each workload and state: so a few are remembered.
 fn remembered(wanted: Distribution) -> Arc<Stationary> {
     static KNOWN: Mutex<Vec<(Distribution, Arc<Stationary>)>> = Mutex::new(Vec::new());
     const MOST: usize = 64;

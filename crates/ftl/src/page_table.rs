@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 /// Entries of a leaf: 8 of 4 B fill half a cache line.
 const LEAF_PAGES: u64 = 8;
-/// Leaves of a node, as a power of two: as few as keep the first level within 2^17 nodes, since a
-/// short run touches a few pages in many places and each node is filled at once. The first level is
-/// 512 KiB at most, filled once for each drive. With 2^14 nodes of eight times the leaves 3,000
-/// requests on a new drive of 480 GiB took 49 ms in place of 39; with 2^20 they take as long.
+/// Leaves of a node, as a power of two: if these bounds allow it, as few as keep the first level
+/// within 2^17 nodes (512 KiB), since a short run touches a few pages in many places and each node
+/// is filled at once. 3,000 requests on a new drive of 480 GiB take 39 ms; with 2^14 nodes they
+/// took 49 ms, and with 2^20 they take 39 ms too.
 const NODE_LOG2: std::ops::RangeInclusive<u32> = 6..=12;
 const ROOT_LOG2: u32 = 17;
 /// Places of leaves for which room is asked for at once: 64 MiB, enough for 134 million pages.

@@ -44,6 +44,12 @@ impl Plane {
         self.blocks[block].computed.then_some(block)
     }
 
+    /// The blocks that frontiers fill and that are computed ones; none while the plane sleeps.
+    pub fn computed_frontiers(&self) -> Vec<BlockId> {
+        let blocks = self.frontiers.iter().map(|frontier| frontier.block);
+        blocks.filter(|&block| self.blocks.get(block).is_some_and(|own| own.computed)).collect()
+    }
+
     /// Takes over an initial content without making block records.
     pub fn sleep(&mut self, summary: PlaneSummary) {
         self.fresh = summary.opened;

@@ -130,6 +130,15 @@ impl Ftl {
         true
     }
 
+    /// Stores the content of the blocks that are being written on, in planes that were looked at.
+    pub fn store_open_blocks(&mut self) {
+        for plane in self.planes.names() {
+            for block in self.planes[plane].computed_frontiers() {
+                self.materialise_block(BlockAddr { plane, block });
+            }
+        }
+    }
+
     /// Whether a page held data at the start. It may have been overwritten or trimmed since.
     pub(crate) fn held_data_at_start(&self, tenant: TenantId, lpn: Lpn) -> bool {
         self.initial_content

@@ -208,9 +208,9 @@ impl FirmwareDrive {
         self.victims.take().unwrap_or_default()
     }
 
-    /// Puts the given blocks, and the page-table entries of the pages that requests name, into
-    /// memory, as if the drive had been filled by writing. Otherwise they are computed when they
-    /// are first looked at, a cost that no firmware has.
+    /// Puts the given blocks, the page-table entries of the pages that requests name, and the open
+    /// blocks of their planes into memory, as if the drive had been filled by writing. Otherwise
+    /// they are computed when they are first looked at, a cost that no firmware has.
     pub fn store(&mut self, blocks: &[BlockAddr], requests: &[Request]) {
         for &block in blocks {
             self.ftl.store_block(block);
@@ -221,6 +221,7 @@ impl FirmwareDrive {
                 self.ftl.entry(TENANT, lpn);
             }
         }
+        self.ftl.store_open_blocks();
     }
 
     /// The work since the last call.
