@@ -64,7 +64,7 @@ pub fn recommend(
     // What was held out gives the verdict, if something was.
     let care = if options.held_out.is_some() { Care::Search } else { Care::Verdict };
     let training = collector.table(&config, care)?;
-    let ignoring_others = collector.table(&found.best_alone().config, Care::Search)?;
+    let ignoring_others = collector.ignoring_others(&config)?;
     let judgement = Judgement::of(task, &config, refused, options.held_out.as_deref(), evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
     collector.note_what_to_know(&training, held_out.as_ref().unwrap_or(&training));
@@ -431,6 +431,16 @@ impl EvidenceCollector<'_> {
         let mut workloads = vec![&self.task.target];
         workloads.extend(&self.task.others);
         Ok(table(self.evaluator, &self.task.base, config, &workloads, care)?)
+    }
+
+    /// Speedups of the best drive for the target alone: the best trial or, where changes that were
+    /// taken back had cost something, the recommended drive.
+    fn ignoring_others(&self, recommended: &CheckedConfig) -> Result<SpeedupTable, TuneError> {
+        let own = self.table(recommended, Care::Search)?;
+        let best = self.table(&self.found.best_alone().config, Care::Search)?;
+        let [ours, others] =
+            [&own, &best].map(|one| self.task.weights.performance(&one.target.speedup));
+        Ok(if ours > others { own } else { best })
     }
 
     /// Adds notes on what the figures do not show: those of the search, and those of the verdict.

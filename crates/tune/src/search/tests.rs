@@ -287,6 +287,12 @@ fn validation_traces_judge_the_result_and_no_proposal_learns_from_them() {
                 pick: recommend::Pick::Knee,
             };
             let told = recommend::recommend(&task, &settings, &found, &cached, &options).unwrap();
+            let [own, alone] = [&told.training, &told.ignoring_others]
+                .map(|table| task.weights.performance(&table.target.speedup));
+            assert!(
+                alone >= own,
+                "{algorithm}: {own} beats the best for the target alone, {alone}"
+            );
             (found, choice, told)
         };
         let ((lenient, chosen, _), (strict, other, told)) = (judged("other"), judged("unseen"));
