@@ -417,4 +417,5 @@ def main():
     args.act(args)
 
 
-main()
+if __name__ == "__main__":
+    main()
