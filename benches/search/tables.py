@@ -57,6 +57,10 @@ WAYS = {"order": [], "no order": ["--ignore-order"], "no pruning": ["--ignore-pr
 WEIGHTED = ["database", "kvstore", "livemaps"]
 VALUES = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99]
 DEFAULTS = {"alpha": 0.5, "beta": 0.1}
+HEADINGS = {
+    "alpha": "Fig. 11: speedups by alpha, the weight of throughput against latency",
+    "beta": "Fig. 12: speedups by beta, the weight of the others against the target",
+}
 PARTS = ("latency", "throughput")
 
 
@@ -299,12 +303,16 @@ def words(key, value):
 def print_order(found):
     by = {name: [row for row in found if row["target"] == name] for name in SEVEN}
     by = {name: seeds for name, seeds in by.items() if seeds}
-    print("\n### Fig. 4: 16 times the baseline's value")
+    print(
+        "\n### Fig. 4: change of formula 1 (a natural logarithm; 0 is the baseline) at 16 times the value"
+    )
     keys = sorted({key for row in found for key in row["coarse"]})
     table(
         ["parameter", *by], [[key, *(coarse(seeds, key) for seeds in by.values())] for key in keys]
     )
-    print("\n### Fig. 5: coefficients")
+    print(
+        "\n### Fig. 5: Ridge coefficients (formula 1, from the least to the greatest value of the space)"
+    )
     keys = sorted({key for row in found for key in row["fine"]})
     body = [[key, *(fine(seeds, key) for seeds in by.values())] for key in keys]
     body.append(
@@ -317,7 +325,9 @@ def print_order(found):
         ]
     )
     table(["parameter", *by], body)
-    print("\n### Figs. 9 and 10: best grade after so many evaluations")
+    print(
+        "\n### Figs. 9 and 10: best grade (a natural logarithm; 0 is the baseline) after 5 to 50 evaluations"
+    )
     steps = [5, 10, 20, 30, 50]
     body = []
     for name, seeds in by.items():
@@ -374,7 +384,7 @@ def fine(seeds, key):
 
 def print_weights(found):
     for weight, default in DEFAULTS.items():
-        print(f"\n### {'Fig. 11' if weight == 'alpha' else 'Fig. 12'}: {weight}")
+        print(f"\n### {HEADINGS[weight]} (0 to 1)")
         body = []
         for value in VALUES:
             way = f"alpha={DEFAULTS['alpha']}" if value == default else f"{weight}={value}"
