@@ -304,14 +304,16 @@ def print_order(found):
     by = {name: [row for row in found if row["target"] == name] for name in SEVEN}
     by = {name: seeds for name, seeds in by.items() if seeds}
     print(
-        "\n### Fig. 4: change of formula 1 (a natural logarithm; 0 is the baseline) at 16 times the value"
+        "\n### Fig. 4: change of formula 1 (a natural logarithm; 0 is the baseline) "
+        "at 16 times the value"
     )
     keys = sorted({key for row in found for key in row["coarse"]})
     table(
         ["parameter", *by], [[key, *(coarse(seeds, key) for seeds in by.values())] for key in keys]
     )
     print(
-        "\n### Fig. 5: Ridge coefficients (formula 1, from the least to the greatest value of the space)"
+        "\n### Fig. 5: Ridge coefficients (formula 1, from the least to the greatest "
+        "value of the space)"
     )
     keys = sorted({key for row in found for key in row["fine"]})
     body = [[key, *(fine(seeds, key) for seeds in by.values())] for key in keys]
@@ -326,7 +328,8 @@ def print_order(found):
     )
     table(["parameter", *by], body)
     print(
-        "\n### Figs. 9 and 10: best grade (a natural logarithm; 0 is the baseline) after 5 to 50 evaluations"
+        "\n### Figs. 9 and 10: best grade (a natural logarithm; 0 is the baseline) "
+        "after 5 to 50 evaluations"
     )
     steps = [5, 10, 20, 30, 50]
     body = []
