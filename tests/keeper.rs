@@ -40,7 +40,7 @@ fn model(directory: &Path) -> PathBuf {
     let network =
         json!({ "version": 1, "activation": "relu", "output": "linear", "layers": [layer] });
     let model = json!({
-        "version": 4, "drives": 1, "device": "test", "device_digest": "", "channels": 8,
+        "version": 5, "drives": 1, "device": "test", "device_digest": "", "channels": 8,
         "made_by": "by hand", "flash": {
             "transfer_ns": 409_600.0, "read_ns": 20_000.0, "program_ns": 200_000.0,
             "dies": 2, "planes": 4,

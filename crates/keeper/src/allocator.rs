@@ -3,9 +3,9 @@
 //!
 //! For the first period T all tenants share all channels (Algorithm 2). At its end the policy
 //! decides, from what the tenants asked for in it. A network of parts may divide the channels
-//! before, at the moments that the file `watch` names, where it is sure enough already. With
-//! [`Repeat::Always`] the allocator decides again after every further period T, from what was asked
-//! for in that period.
+//! before, or later if it left them shared, at the moments that the file `watch` names, where it is
+//! sure enough. With [`Repeat::Always`] the allocator decides again after every further period T,
+//! from what was asked for in that period.
 //!
 //! Such a later decision is carried out only if the better strategy promises more than a hysteresis
 //! over the one in place, and does so twice in a row. A switch costs nothing at once, but what is
@@ -26,7 +26,7 @@ use crate::guard::Guard;
 use crate::policy::{DecisionMemory, NetworkKind, Policy, TenantsError};
 use crate::strategy::Strategy;
 use crate::switch::Outlook;
-use crate::watch::{MOMENTS, Watch, seen};
+use crate::watch::{Watch, seen};
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
@@ -38,7 +38,8 @@ const URGENT: f64 = std::f64::consts::LN_2;
 /// How often to decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Repeat {
-    /// Once, at the end of the first period.
+    /// Once: at the end of the first period or, with a network of parts, at one of the other
+    /// moments that it has learned.
     Once,
     /// At the end of every period.
     Always {
@@ -132,6 +133,10 @@ pub struct Allocator<'a> {
     repeat: Repeat,
     memory: DecisionMemory,
     watch: Watch,
+    /// After how many slots to look whether to divide the channels for the first time.
+    moments: Vec<u64>,
+    /// Whether that is still to be decided.
+    is_open: bool,
     /// The strategy in place, and for each tenant whether it is bound as one that mostly writes.
     bound: (Strategy, Vec<bool>),
     /// The strategy that the last period proposed and that was not put in place.
@@ -165,7 +170,13 @@ impl<'a> Allocator<'a> {
         // A drive of one tenant counts nothing.
         policy.kind.check_tenants(tenants.max(1))?;
         let bound = (Strategy::Shared, vec![false; tenants]);
-        let watch = Watch::new(collect, drive);
+        // Only what knows the risk of a division may decide at other times than the end of T.
+        let mut moments = policy.switch.as_ref().map_or(vec![SLOTS], |own| own.moments.clone());
+        if repeat != Repeat::Once {
+            moments.retain(|&moment| moment <= SLOTS);
+        }
+        let last = moments.last().copied().unwrap_or(SLOTS);
+        let watch = Watch::new(collect, last, drive);
         let guard =
             (policy.kind == NetworkKind::Parts).then(|| Guard::new(policy.drive(), watch.slot()));
         Ok(Self {
@@ -173,6 +184,8 @@ impl<'a> Allocator<'a> {
             repeat,
             memory: policy.memory(),
             watch,
+            moments,
+            is_open: true,
             bound,
             candidate: None,
             guard,
@@ -200,9 +213,9 @@ impl<'a> Allocator<'a> {
     /// # Errors
     /// The drive refuses the binding.
     pub fn slot_ended(&mut self, drive: &mut Simulator, at: Nanos) -> Result<(), SimError> {
-        let is_first = self.decisions.is_empty();
         let is_divided = self.bound.0 != Strategy::Shared;
-        if self.has_returned || !is_first && !is_divided && self.repeat == Repeat::Once {
+        let is_decided = self.is_decided();
+        if self.has_returned || is_decided && !is_divided {
             return Ok(());
         }
         let asked = self.watch.asked(drive);
@@ -213,23 +226,22 @@ impl<'a> Allocator<'a> {
                 return self.share_again(drive, at, over_shared);
             }
         }
-        if !is_first && self.repeat == Repeat::Once {
+        if is_decided {
             return Ok(());
         }
-        // Only what knows the risk of a division may decide before the period is over.
-        let may_be_early = is_first && self.policy.switch.is_some();
-        let moments = if may_be_early { &MOMENTS[..] } else { &[SLOTS] };
+        let moments = if self.is_open { &self.moments[..] } else { &[SLOTS] };
         match self.watch.add(&asked, drive, moments) {
             Some(slots) => self.decide(drive, at, slots),
             None => Ok(()),
         }
     }
 
-    /// Decides from what was asked for in the first slots of a period, or in all of it.
+    /// Decides from what was asked for in the first slots of a run, or in a period.
     fn decide(&mut self, drive: &mut Simulator, at: Nanos, slots: u64) -> Result<(), SimError> {
-        let is_first = self.decisions.is_empty();
+        let is_first = self.is_open;
         let is_divided = self.bound.0 != Strategy::Shared;
         let settled = self.watch.settled(drive);
+        let is_last = self.watch.is_at_end();
         let period = self.watch.period();
         if period.pages() == 0 {
             return Ok(());
@@ -248,7 +260,11 @@ impl<'a> Allocator<'a> {
             _ if is_of_parts && !is_divided => Strategy::Shared,
             _ => choice.strategy,
         };
-        if slots < SLOTS && proposed == Strategy::Shared {
+        let is_division = proposed != Strategy::Shared;
+        self.is_open &= !is_division && !is_last;
+        // That channels stay shared is told of once.
+        let is_told = slots == SLOTS || is_last && self.decisions.is_empty();
+        if !is_division && !is_told {
             return Ok(());
         }
         if is_first || self.is_due(&proposed, &observed) {
@@ -256,7 +272,7 @@ impl<'a> Allocator<'a> {
             let wanted = (proposed.clone(), observed.writers.clone());
             if wanted != self.bound {
                 bind(drive, &wanted.0, &wanted.1)?;
-                if let Some(guard) = self.guard.as_mut().filter(|_| !is_divided) {
+                if let Some(guard) = self.guard.as_mut().filter(|_| is_division && !is_divided) {
                     guard.divide(&self.policy.network);
                 }
                 self.bound = wanted;
@@ -342,6 +358,11 @@ impl<'a> Allocator<'a> {
     /// For each tenant, whether it is bound as one that mostly writes.
     pub(crate) fn bound_writers(&self) -> &[bool] {
         &self.bound.1
+    }
+
+    /// Whether it will decide no more; channels that are divided may still be shared again.
+    pub fn is_decided(&self) -> bool {
+        !self.is_open && self.repeat == Repeat::Once
     }
 
     /// All decisions so far.

@@ -169,7 +169,7 @@ fn pairs_inside(asked: &Demand) -> f64 {
     of(asked.read_pages, asked.reads) + of(asked.written_pages, asked.writes)
 }
 
-/// Gathers what tenants ask for, slot by slot, until a period is full.
+/// Gathers what tenants ask for, slot by slot.
 #[derive(Clone, Debug)]
 pub struct DemandCollector {
     slot: Nanos,
@@ -205,14 +205,9 @@ impl DemandCollector {
         }
     }
 
-    /// Whether this number of slots of the period, 0 to [`SLOTS`], has been added.
+    /// Whether this number of slots has been added since it was empty.
     pub fn is_at(&self, slots: u64) -> bool {
         self.slots.iter().all(|own| own.len() as u64 == slots)
-    }
-
-    /// Whether the period has all its slots.
-    pub fn is_full(&self) -> bool {
-        self.is_at(SLOTS)
     }
 
     /// What was gathered until now.

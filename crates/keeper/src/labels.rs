@@ -17,6 +17,7 @@ use crate::simulation::{
 };
 use crate::strategy::{Strategy, TENANTS};
 use crate::vector::Intensity;
+use crate::watch::LAST_MOMENT;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::Version;
@@ -340,7 +341,7 @@ fn fault(labelled: &LabelledMix, source: &LabelSource) -> Option<&'static str> {
     let is_sound = |switch: &SwitchOutcome| {
         let shares = switch.settled.len() == tenants
             && switch.settled.iter().all(|share| (0.0..=1.0).contains(share));
-        shares && switch.over_shared > 0.0 && (1..=SLOTS).contains(&switch.slots)
+        shares && switch.over_shared > 0.0 && (1..=LAST_MOMENT).contains(&switch.slots)
     };
     if !switches.iter().all(is_sound) {
         return Some("has not what its switches did");

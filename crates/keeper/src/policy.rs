@@ -92,7 +92,7 @@ const PROPOSALS: usize = 3;
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Version of the file.
-    pub version: Version<4>,
+    pub version: Version<5>,
     /// Number of drives that it learned from. One that learned from several can be put on any with
     /// as many channels ([`Policy::for_drive`]).
     pub drives: usize,
@@ -349,8 +349,8 @@ impl Policy {
         Some((shared / total(strategy)).ln())
     }
 
-    /// The inputs of a [`SwitchModel`] for dividing the channels by `strategy` after `slots` slots
-    /// of the first period, 1 to 250. [`Policy::choose`] must have seen the same observation
+    /// The inputs of a [`SwitchModel`] for dividing the channels by `strategy` after `slots` slots,
+    /// of which a period T has 250. [`Policy::choose`] must have seen the same observation
     /// before: the promises come from its memory. `None` if the network is not one for parts or
     /// does not know the strategy, nothing was asked for, or the strategy divides nothing.
     pub(crate) fn switch_inputs(
@@ -367,8 +367,8 @@ impl Policy {
         inputs.iter().all(|input| input.is_finite()).then_some(inputs)
     }
 
-    /// The division with the greatest expected gain, with its risk and gain, after `slots` slots
-    /// of the first period, 1 to 250. Looked at are the [`PROPOSALS`] strategies with the least
+    /// The division with the greatest expected gain, with its risk and gain, after `slots` slots,
+    /// of which a period T has 250. Looked at are the [`PROPOSALS`] strategies with the least
     /// total latencies in the last [`Policy::choose`], which must have seen the same observation.
     /// One that [`SwitchModel::allows`] goes before all that it does not. `None` if the policy has
     /// no switch model, or no strategy divides the channels.

@@ -15,6 +15,7 @@ use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, SLOTS};
 use crate::rates::{Rates, ratio};
 use crate::strategy::Strategy;
+use crate::watch::MOMENTS;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::tree::{BoostError, BoostModel, BoostParams};
@@ -46,6 +47,8 @@ const LOG_RANGE: [f64; 2] = [-1.0, 0.5];
 const OUTCOMES_MIN: usize = 200;
 /// The least gain that channels are divided for, as a logarithm.
 const GAIN_MIN: f64 = 0.02;
+/// The place of the moment among the inputs, in periods T.
+const MOMENT: usize = 0;
 /// The place of the load among the inputs: pages a second over those that the drive can serve.
 const LOAD: usize = 6;
 /// Divisions that gained so much, as a logarithm, tell at which loads there is something to gain:
@@ -90,7 +93,7 @@ pub(crate) fn inputs(
         ratio(fresh + settled * share, drive.pages_per_s(drive.channels) * share)
     };
     let own: [f64; OWN_INPUTS] = [
-        slots as f64 / SLOTS as f64,
+        periods(slots),
         to_writers,
         strategy.parts(drive.channels, &observed.writers).count() as f64,
         promises[0],
@@ -109,6 +112,11 @@ pub(crate) fn inputs(
         ratio(sum.pages[0], sum.requests[0]),
     ];
     drive.beside(own)
+}
+
+/// A number of slots as a number of periods T.
+fn periods(slots: u64) -> f64 {
+    slots as f64 / SLOTS as f64
 }
 
 /// The share of the channels that those have who mostly write; a channel that several tenants have
@@ -154,6 +162,9 @@ pub struct SwitchModel {
     /// And where this share of the pages is asked for that the drive can serve: below it hardly
     /// anybody waits, next to no division has gained anything, and there was little to learn from.
     pub load_min: f64,
+    /// After how many slots an allocator looks whether to divide the channels, in rising order: the
+    /// moments that were learned, and the end of the first period ([`SLOTS`]).
+    pub moments: Vec<u64>,
     trees: BoostModel,
 }
 
@@ -171,7 +182,10 @@ impl SwitchModel {
         let y = Array2::from_shape_fn((examples.len(), OUTPUTS), |(row, n)| targets[row][n]);
         let trees = BoostParams::new(TREES, DEPTH).fit(x.view(), y.view())?;
         let load_min = quiet_load(examples);
-        Ok(Some(Self { risk_max: 0.0, gain_min: GAIN_MIN, load_min, trees }))
+        let is_known =
+            |moment: &u64| examples.iter().any(|one| one.inputs[MOMENT] == periods(*moment));
+        let moments = MOMENTS.into_iter().filter(|m| *m == SLOTS || is_known(m)).collect();
+        Ok(Some(Self { risk_max: 0.0, gain_min: GAIN_MIN, load_min, moments, trees }))
     }
 
     /// What is forecast from these inputs.
@@ -198,6 +212,11 @@ impl SwitchModel {
         let numbers = [self.risk_max, self.gain_min, self.load_min];
         if !numbers.into_iter().all(f64::is_finite) {
             return Some("risk_max, gain_min and load_min must be finite numbers");
+        }
+        let is_known = |moment: &u64| MOMENTS.contains(moment);
+        let is_in_order = self.moments.is_sorted_by(|a, b| a < b);
+        if !(is_in_order && self.moments.contains(&SLOTS) && self.moments.iter().all(is_known)) {
+            return Some("moments are not some of those at which channels may be divided");
         }
         let shape = (self.trees.columns(), self.trees.outputs());
         (shape != (INPUTS, OUTPUTS)).then_some("the trees of its switch are for other inputs")
@@ -293,6 +312,10 @@ mod tests {
         let text = serde_json::to_string(&model).unwrap();
         assert_eq!(serde_json::from_str::<SwitchModel>(&text).unwrap(), model);
         assert_eq!(model.fault(), None);
+        assert_eq!(model.moments, [SLOTS]);
+        for wrong in [&[][..], &[25, 50], &[SLOTS, 25], &[25, 26, SLOTS], &[SLOTS, SLOTS]] {
+            assert!(SwitchModel { moments: wrong.to_vec(), ..model.clone() }.fault().is_some());
+        }
         model.risk_max = f64::NAN;
         assert!(model.fault().is_some());
     }

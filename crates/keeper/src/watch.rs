@@ -9,15 +9,22 @@ use crate::vector::Intensity;
 use ssdtune_model::Nanos;
 use ssdtune_sim::{Demand, PagesLookedFor, Simulator};
 
-/// The slots of the first period after which the channels may be divided: its end, and three times
-/// before. What is placed until then stays on all channels, so what a division can gain falls with
-/// every slot; what is known of the tenants grows.
-pub(crate) const MOMENTS: [u64; 4] = [SLOTS / 10, SLOTS / 5, SLOTS * 2 / 5, SLOTS];
+/// The slots from the start of a run after which the channels may be divided for the first time:
+/// the end of the first period, three times before and two after. What is placed until then stays
+/// on all channels, so what a division can gain falls with every slot; what is known of the tenants
+/// grows, and of bursts most is known late. No moment is three quarters of a later one
+/// ([`Watch::add`]).
+pub(crate) const MOMENTS: [u64; 6] =
+    [SLOTS / 10, SLOTS / 5, SLOTS * 2 / 5, SLOTS, SLOTS * 7 / 5, LAST_MOMENT];
+/// The last of [`MOMENTS`].
+pub(crate) const LAST_MOMENT: u64 = 2 * SLOTS;
 
 /// Follows the demands of a drive, slot by slot.
 #[derive(Debug)]
 pub(crate) struct Watch {
     collector: DemandCollector,
+    /// How many slots what was asked for is gathered for, before it begins anew.
+    slots: u64,
     /// What had been asked for until the end of the last slot.
     last: Vec<Demand>,
     /// What reads had looked for before the last quarter of the time until the next moment.
@@ -25,11 +32,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to follow a drive. `period` is T.
-    pub fn new(period: Nanos, drive: &Simulator) -> Self {
+    /// Begins to follow a drive. `period` is T, which has [`SLOTS`] slots. Of the first `slots`
+    /// slots all is gathered, then of each period.
+    pub fn new(period: Nanos, slots: u64, drive: &Simulator) -> Self {
         let last: Vec<Demand> = drive.demands().collect();
         let collector = DemandCollector::new(last.len(), period);
-        Self { collector, last, looked_for: Vec::new() }
+        Self { collector, slots, last, looked_for: Vec::new() }
     }
 
     /// Length of a slot.
@@ -45,7 +53,8 @@ impl Watch {
         asked
     }
 
-    /// Takes note of a slot. Returns which of some moments of the period has come, if any.
+    /// Takes note of a slot. Returns which of some moments has come, if any. They are numbers of
+    /// slots since what is gathered began.
     pub fn add(&mut self, asked: &[Demand], drive: &Simulator, moments: &[u64]) -> Option<u64> {
         self.collector.add(asked);
         if moments.iter().any(|moment| self.collector.is_at(moment * 3 / 4)) {
@@ -54,12 +63,18 @@ impl Watch {
         moments.iter().copied().find(|&moment| self.collector.is_at(moment))
     }
 
-    /// What was asked for in the period until now. Where it is over, a new one begins.
+    /// Whether all that was to be gathered has been.
+    pub fn is_at_end(&self) -> bool {
+        self.collector.is_at(self.slots)
+    }
+
+    /// What was gathered until now. Where that is all that was to be gathered, a new period begins.
     pub fn period(&mut self) -> PeriodDemand {
-        match self.collector.is_full() {
-            true => self.collector.take(),
-            false => self.collector.so_far(),
+        if self.is_at_end() {
+            self.slots = SLOTS;
+            return self.collector.take();
         }
+        self.collector.so_far()
     }
 
     /// For each tenant, the share of its reads that found data in the last quarter of the time

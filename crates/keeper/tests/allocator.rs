@@ -91,7 +91,7 @@ fn a_switch_is_labelled_with_what_an_allocator_does() {
     let again = simulator.switches(&mix, number, &entries).expect("switches");
     assert_eq!(switches, again);
     let at = |slots: u64| switches.iter().filter(move |one| one.slots == slots);
-    assert!(at(50).count() >= 1 && at(250).count() >= 1, "{switches:?}");
+    assert!(at(25).count() >= 1 && at(250).count() >= 1, "{switches:?}");
     let last = at(250).find(|one| one.strategy.to_string() == "5:3").expect("the best one");
     let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
     let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
@@ -104,6 +104,36 @@ fn a_switch_is_labelled_with_what_an_allocator_does() {
     assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");
     let over_shared = keeper.means.total_ns() / shared.means.total_ns();
     assert!((last.over_shared / over_shared - 1.0).abs() < 1e-12, "{last:?} {over_shared}");
+}
+
+/// A run that ends badly is cut off, and is told as no worse than it is.
+#[test]
+fn a_ruinous_switch_is_labelled_with_a_bound() {
+    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
+    let simulator = MixSimulator::new(&config, settings(), &stop);
+    let tenants = [(true, 0.9), (false, 0.1)].map(|(writes, own)| MixTenant::plain(writes, own));
+    let mix = Mix { level: 19, tenants: tenants.into() };
+    let entry = |name: &str| StrategyOutcome {
+        strategy: name.parse().unwrap(),
+        means: MeanLatencies { read_ns: 1.0, write_ns: 0.0 },
+        parts: Vec::new(),
+        behind: None,
+        looks: 20,
+    };
+    let number = 3;
+    let switches =
+        simulator.switches(&mix, number, &[entry("Shared"), entry("1:7")]).expect("runs");
+    let last = switches.iter().find(|one| one.slots == 250).expect("the end of the period");
+    let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
+    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
+        .expect("legal");
+    let policy = policy("1:7");
+    let collect = Nanos(settings().collect_ns);
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
+    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
+    let over_shared = keeper.means.total_ns() / shared.means.total_ns();
+    assert!(2.0 <= last.over_shared && last.over_shared < over_shared, "{last:?} {over_shared}");
 }
 
 #[test]

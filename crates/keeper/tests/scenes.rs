@@ -42,7 +42,7 @@ pub fn policy(best: &str) -> Policy {
     let bias: Vec<f64> =
         strategies.iter().map(|s| if s.to_string() == best { -0.5 } else { 0.0 }).collect();
     let text = serde_json::json!({
-        "version": 4, "drives": 1, "device": "test", "device_digest": "", "channels": 8,
+        "version": 5, "drives": 1, "device": "test", "device_digest": "", "channels": 8,
         "made_by": "",
         "flash": FlashFigures::of(&DeviceConfig::default()),
         "seed": 0, "intensity": { "requests_per_s_max": 16_000.0 }, "collect_ns": 50_000_000,

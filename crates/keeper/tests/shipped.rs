@@ -42,12 +42,12 @@ const RECORDED: [(usize, u8, u32, &str); 18] = [
     (4, 0, 5, "Shared"),
     (4, 9, 4, "3:5"),
     (4, 7, 3, "3:5"),
-    (4, 12, 2, "2:6"),
+    (4, 12, 2, "Shared"),
     (4, 16, 1, "1:7"),
     (4, 19, 9, "Shared"),
     (2, 0, 5, "Isolated"),
     (2, 4, 6, "Isolated"),
-    (2, 18, 5, "Shared"),
+    (2, 18, 5, "Isolated"),
     (2, 9, 3, "3:5"),
     (2, 15, 2, "2:6"),
     (2, 19, 1, "1:7"),
@@ -110,9 +110,14 @@ fn what_it_divides_is_faster_than_shared() {
     }
 }
 
-/// Serves a mix of a light writer and a heavy reader, and then perhaps one of a heavy writer, on
-/// the drive of the network; what its allocator decided.
-fn decided(start: Start, then: Option<(u8, f64)>) -> Vec<Decision> {
+/// A light writer and a heavy reader at a level.
+const fn light_writer(level: u8) -> (u8, f64) {
+    (level, 0.1)
+}
+
+/// Serves a writer and a reader on the drive of the network, at a level and with a share of the
+/// pages that are the writer's, and from 1.2 s on perhaps at others; what its allocator decided.
+fn decided(start: Start, first: (u8, f64), then: Option<(u8, f64)>) -> Vec<Decision> {
     let policy = shipped();
     let mut device = presets::load(&policy.device).unwrap();
     (device.mapping.allocation, device.flash.blocks_per_plane) = (Allocation::Static, 256);
@@ -137,7 +142,7 @@ fn decided(start: Start, then: Option<(u8, f64)>) -> Vec<Decision> {
             RequestOptions { request_pages: REQUEST_PAGES, ..simulator.request_options(0) };
         Mix { level, tenants }.requests(options).collect()
     };
-    let mut all = requests(17, 0.1);
+    let mut all = requests(first.0, first.1);
     if let Some((level, writes)) = then {
         all.retain(|request| request.at < Nanos::from_ms(1_200));
         let late = |one: Request| Request { at: one.at + Nanos::from_ms(1_200), ..one };
@@ -152,15 +157,27 @@ fn decided(start: Start, then: Option<(u8, f64)>) -> Vec<Decision> {
 
 #[test]
 fn data_that_stay_where_they_are_leave_nothing_to_divide() {
-    let chosen = |start| decided(start, None)[0].strategy.to_string();
+    let chosen = |start| decided(start, light_writer(17), None)[0].strategy.to_string();
     assert_eq!(chosen(Start::Empty), "1:7");
     let all = Start::Sequential(Shares(vec![Share::Pages(65_536)]));
     assert_eq!(chosen(all), "Shared");
 }
 
 #[test]
+fn channels_that_stay_shared_at_first_may_be_divided_later() {
+    let decisions = decided(Start::Empty, light_writer(1), Some(light_writer(18)));
+    let [shared, divided] = &decisions[..] else { panic!("{decisions:?}") };
+    assert_eq!((&shared.strategy, shared.at_ns), (&Strategy::Shared, 1_000_000_000));
+    assert_eq!(divided.strategy.to_string(), "1:7");
+    assert!([1_400_000_000, 2_000_000_000].contains(&divided.at_ns), "{divided:?}");
+    // Nothing is decided after the last moment.
+    let quiet = decided(Start::Empty, light_writer(1), None);
+    assert_eq!(quiet.len(), 1, "{quiet:?}");
+}
+
+#[test]
 fn a_division_that_ends_badly_is_taken_back() {
-    let decisions = decided(Start::Empty, Some((15, 0.6)));
+    let decisions = decided(Start::Empty, light_writer(17), Some((15, 0.6)));
     let [divided, back] = &decisions[..] else { panic!("{decisions:?}") };
     assert_eq!((divided.strategy.to_string(), divided.over_shared), ("1:7".to_owned(), None));
     assert_eq!(back.strategy, Strategy::Shared);

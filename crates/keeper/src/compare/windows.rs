@@ -3,7 +3,7 @@
 //! One pass over the mix keeps windows from all over it. Each plan serves all of them, each on a
 //! drive that is brought into the state in which that plan would have left it there: pages lie
 //! where their tenants wrote when they were written last, and the allocator's plans have all
-//! channels for all tenants until the end of the first period T, which runs as it is.
+//! channels for all tenants until it has decided, which runs as it is.
 //!
 //! Cost: the pass, and for each plan some thousand requests in each window. What is kept are the
 //! windows and 16 bytes for each page that the mix touches.
@@ -58,7 +58,7 @@ pub struct WindowComparison {
     pub lines: Vec<WindowLine>,
     /// Every fixed strategy.
     pub strategies: Vec<WindowLine>,
-    /// What the allocator decided at the end of the first period.
+    /// What the allocator decided.
     pub decisions: Vec<Decision>,
 }
 
@@ -146,18 +146,17 @@ impl<'a> WindowPlans<'a> {
         policy: &Policy,
         collect: Nanos,
     ) -> Result<WindowComparison, CompareError> {
-        let decision = self.decide(policy, collect)?;
-        let passed = self.pass(decision.as_ref().map(|(decision, _)| decision.at_ns))?;
+        let (decisions, bound) = self.decide(policy, collect)?;
+        let last = decisions.last();
+        let passed = self.pass(last.map(|last| last.at_ns))?;
         let channels = self.device.geometry().channels;
         let fixed = Strategy::all(channels, self.mix.tenants());
         let fixed: Vec<Strategy> =
             fixed.into_iter().filter(|strategy| strategy.is_distinct(&passed.writers)).collect();
         let keeper = |plan: &str, hybrid| {
-            let (strategy, writers) = match &decision {
-                Some((decision, writers)) => (decision.strategy.clone(), writers.clone()),
-                None => (Strategy::Shared, vec![false; self.mix.tenants()]),
-            };
-            Division { plan: plan.to_owned(), strategy, writers, is_decided: true, hybrid }
+            let strategy = last.map_or(Strategy::Shared, |last| last.strategy.clone());
+            let (plan, writers) = (plan.to_owned(), bound.clone());
+            Division { plan, strategy, writers, is_decided: true, hybrid }
         };
         let mut plans = vec![keeper("SSDKeeper", false), keeper("SSDKeeper + hybrid", true)];
         let allocators = plans.len();
@@ -198,7 +197,7 @@ impl<'a> WindowPlans<'a> {
             run,
             lines,
             strategies: strategies.to_vec(),
-            decisions: decision.into_iter().map(|(decision, _)| decision).collect(),
+            decisions,
         })
     }
 
@@ -209,7 +208,7 @@ impl<'a> WindowPlans<'a> {
         &self,
         policy: &Policy,
         collect: Nanos,
-    ) -> Result<Option<(Decision, Vec<bool>)>, CompareError> {
+    ) -> Result<(Vec<Decision>, Vec<bool>), CompareError> {
         let (trained, found) = (policy.channels, self.device.geometry().channels);
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
@@ -225,11 +224,11 @@ impl<'a> WindowPlans<'a> {
         let streams = vec![Stream { tenant: None, ..Stream::open(requests) }];
         let interval = Some(allocator.slot());
         let served = serve(&mut drive, streams, interval, self.stop, |drive, _, look| {
-            // Nothing is completed here, and nothing is served after the decision.
+            // Nothing is completed here, and nothing is served after the last decision.
             if let Look::IntervalEnd(at) = look {
                 refused = allocator.slot_ended(drive, at).err();
             }
-            refused.is_none() && allocator.decisions().is_empty()
+            refused.is_none() && !allocator.is_decided()
         });
         if let Some(fault) = fault {
             return Err(fault.into());
@@ -244,8 +243,7 @@ impl<'a> WindowPlans<'a> {
             }
             Served::Completed | Served::GivenUp => {}
         }
-        let decision = allocator.decisions().first().cloned();
-        Ok(decision.map(|decision| (decision, allocator.bound_writers().to_vec())))
+        Ok((allocator.decisions().to_vec(), allocator.bound_writers().to_vec()))
     }
 
     /// Passes over the mix, whose tenants have their own channels from some time on.

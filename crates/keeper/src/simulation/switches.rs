@@ -7,34 +7,46 @@
 //! dividing the channels of such drives hardly ever pays, and that must be known. It serves the mix
 //! once with shared channels to its end, and once for each moment and strategy that are tried.
 //!
-//! Cost: a whole run for each outcome, and one more for each mix.
+//! Cost: a whole run for each outcome, and one more for each mix. A run that ends badly is cut off
+//! as soon as that is certain, which is two runs of five.
 
 use super::race::StrategyOutcome;
 use super::{MeanLatencies, MixSimulator, SimulationError};
 use crate::binding::bind;
-use crate::features::SLOTS;
 use crate::mix::Mix;
+use crate::rates::ratio;
 use crate::strategy::Strategy;
-use crate::watch::{MOMENTS, Watch};
+use crate::watch::{LAST_MOMENT, MOMENTS, Watch};
 use serde::{Deserialize, Serialize};
-use ssdtune_experiment::{Blank, Nothing, Preparation, PrepareError, Served, Start, Tally, serve};
+use ssdtune_experiment::{
+    Blank, Nothing, Preparation, PrepareError, Served, Start, Sums, Tally, serve,
+};
 use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
 use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
-use ssdtune_trace::Request;
+use ssdtune_trace::{Op, Request};
 
 /// The second strategy is drawn from those of two parts in 3 of 4 moments, and from all others
 /// (`Isolated`, a part for each tenant) in 1 of `OWN_PARTS`: these are many and seldom proposed.
 const OWN_PARTS: u64 = 4;
 
+/// Every moment is tried with 1 mix in `MIXES`, two moments with each.
+const MIXES: u64 = MOMENTS.len() as u64 / 2;
+
 /// 1 mix in `HELD` is served by a drive that holds all working sets at the start: on such drives
 /// hardly any division pays, and forecasts must have seen that.
 const HELD: u64 = 4;
+
+/// A run is over once its latencies, with nothing more for requests that are still to end, are this
+/// many times those of a run that shares all channels. That is no part of the labels' settings:
+/// forecasts tell nothing apart above 1.65 times (`LOG_RANGE` of the file `switch`).
+const LOST: f64 = 2.0;
 
 /// What dividing the channels at one moment did to a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchOutcome {
-    /// After how many slots of the first period T ([`SLOTS`]) the channels were divided.
+    /// After how many slots the channels were divided. A period T has
+    /// [`SLOTS`](crate::features::SLOTS).
     pub slots: u64,
     /// For each tenant, the share of its reads, 0 to 1, that found data on all channels shortly
     /// before.
@@ -42,11 +54,11 @@ pub struct SwitchOutcome {
     /// How they were divided.
     pub strategy: Strategy,
     /// Mean read plus mean write latency of the whole run, over that of a run that shared all
-    /// channels to its end.
+    /// channels to its end. From 2 on it is at least this: the run was cut off.
     pub over_shared: f64,
 }
 
-/// What an allocator sees at a moment of the first period.
+/// What an allocator sees at a moment.
 #[derive(Clone)]
 struct Moment {
     slots: u64,
@@ -56,11 +68,19 @@ struct Moment {
     writers: Vec<bool>,
 }
 
-/// Channels are divided by this strategy at this moment.
-type Switch<'a> = (&'a Moment, &'a Strategy);
+/// Dividing the channels of a run.
+#[derive(Clone, Copy)]
+struct Switch<'a> {
+    /// When.
+    moment: &'a Moment,
+    /// How.
+    strategy: &'a Strategy,
+    /// The mean read plus mean write latency, in nanoseconds, at which the run is cut off.
+    lost_ns: f64,
+}
 
 impl MixSimulator<'_> {
-    /// What dividing the channels did, at two moments of the first period, by two strategies each:
+    /// What dividing the channels did, at two moments, by two strategies each:
     /// the one that would be the best from the beginning, and one drawn from all, mostly of two
     /// parts, since an allocator does not know which is the best. Moments and strategies change
     /// with the number of the mix. There is nothing to tell if the mix is over before.
@@ -75,20 +95,20 @@ impl MixSimulator<'_> {
     ) -> Result<Vec<SwitchOutcome>, SimulationError> {
         let Some(best) = best_division(entries) else { return Ok(Vec::new()) };
         let requests: Vec<Request> = mix.requests(self.request_options(number)).collect();
-        let is_held = (number / 2).is_multiple_of(HELD);
+        let is_held = (number / MIXES).is_multiple_of(HELD);
         let writers = mix.writers();
         let (shared, moments) = self.switched(&writers, is_held, &requests, None)?;
         let mut outcomes = Vec::new();
         for (place, moment) in (0u32..).zip(&moments) {
-            if u64::from(place % 2) != number % 2 {
+            if u64::from(place) % MIXES != number % MIXES {
                 continue;
             }
-            let draw = (number / 2).wrapping_mul(GOLDEN_STEP).rotate_left(8 + 16 * place);
+            let draw = (number / MIXES).wrapping_mul(GOLDEN_STEP).rotate_left(8 + 8 * place);
             let tried = [Some(best), drawn(entries, best, draw)];
             let is_division = |one: &&Strategy| one.is_distinct(&moment.writers);
             for strategy in tried.into_iter().flatten().filter(is_division) {
-                let switch = Some((moment, strategy));
-                let (own, _) = self.switched(&writers, is_held, &requests, switch)?;
+                let switch = Switch { moment, strategy, lost_ns: LOST * shared.total_ns() };
+                let (own, _) = self.switched(&writers, is_held, &requests, Some(switch))?;
                 outcomes.push(SwitchOutcome {
                     slots: moment.slots,
                     settled: moment.settled.clone(),
@@ -101,7 +121,8 @@ impl MixSimulator<'_> {
     }
 
     /// Means over a run on a drive that was empty or held all working sets, and the moments until
-    /// the channels were divided.
+    /// the channels were divided. Of a run that is cut off the means are as if all requests that
+    /// had not ended took no time.
     fn switched(
         &self,
         writers: &[bool],
@@ -113,23 +134,30 @@ impl MixSimulator<'_> {
             true => self.drive(&Strategy::Shared, writers)?,
             false => self.empty_drive(writers.len())?,
         };
-        let mut watch = Watch::new(Nanos(self.settings.collect_ns), &drive);
+        let period = Nanos(self.settings.collect_ns);
+        let mut watch = Watch::new(period, LAST_MOMENT, &drive);
         let (mut tally, mut moments, mut fault) = (Tally::default(), Vec::new(), None);
         let mut is_watching = true;
+        let writes = requests.iter().filter(|request| request.op == Op::Write).count();
+        let counts = [requests.len() - writes, writes];
         let streams = vec![Stream { tenant: None, ..Stream::open(requests.iter().copied()) }];
         let slot = Some(watch.slot());
         let served = serve(&mut drive, streams, slot, self.stop, |drive, done, look| {
             done.iter().for_each(|completion| tally.add(completion));
-            if !is_watching || !matches!(look, Look::IntervalEnd(_)) {
+            if !matches!(look, Look::IntervalEnd(_)) {
                 return true;
+            }
+            if !is_watching {
+                let least = || means_of(&tally, counts).total_ns();
+                return switch.is_none_or(|switch| least() < switch.lost_ns);
             }
             let asked = watch.asked(drive);
             let Some(slots) = watch.add(&asked, drive, &MOMENTS) else { return true };
-            is_watching = slots != SLOTS;
+            is_watching = slots != LAST_MOMENT;
             let (settled, writers) = (watch.settled(drive), watch.period().writers());
             moments.push(Moment { slots, settled, writers });
-            if let Some((now, strategy)) = switch.filter(|(moment, _)| moment.slots == slots) {
-                fault = bind(drive, strategy, &now.writers).err();
+            if let Some(now) = switch.filter(|switch| switch.moment.slots == slots) {
+                fault = bind(drive, now.strategy, &now.moment.writers).err();
                 is_watching = false;
             }
             fault.is_none()
@@ -138,10 +166,10 @@ impl MixSimulator<'_> {
             return Err(PrepareError::from(fault).into());
         }
         match served {
-            Served::Completed | Served::GivenUp => Ok((MeanLatencies::of(&tally.total()), moments)),
+            Served::Completed | Served::GivenUp => Ok((means_of(&tally, counts), moments)),
             Served::Interrupted => Err(SimulationError::Interrupted),
             Served::OutOfSpace { .. } => {
-                let strategy = switch.map_or(Strategy::Shared, |(_, strategy)| strategy.clone());
+                let strategy = switch.map_or(Strategy::Shared, |switch| switch.strategy.clone());
                 Err(SimulationError::OutOfSpace { strategy })
             }
         }
@@ -155,6 +183,16 @@ impl MixSimulator<'_> {
         let empty = Preparation::of(Start::Empty, self.device.run.seed);
         blank.prepare(&empty, &Nothing, self.stop)
     }
+}
+
+/// Mean latencies of so many reads and so many writes, as if those that have not ended took no
+/// time.
+fn means_of(tally: &Tally, counts: [usize; 2]) -> MeanLatencies {
+    let sums = tally.total();
+    let of = |ended: &Sums, count: usize| {
+        ended.latency_ns_mean() * ratio(ended.requests as f64, count as f64)
+    };
+    MeanLatencies { read_ns: of(&sums.read, counts[0]), write_ns: of(&sums.write, counts[1]) }
 }
 
 /// A drive on which a page gets its place when it is first read or written.
