@@ -244,6 +244,10 @@ impl<'a> Allocator<'a> {
         let is_last = self.watch.is_at_end();
         let period = self.watch.period();
         if period.pages() == 0 {
+            // Nobody was there: the run begins with who comes.
+            if self.is_open && slots >= SLOTS {
+                self.watch.begin_anew();
+            }
             return Ok(());
         }
         // Where data lie that were placed under several strategies is not known.

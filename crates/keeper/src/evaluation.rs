@@ -171,7 +171,7 @@ pub fn score_choices(mixes: &[&LabelledMix], chosen: &[Strategy]) -> Score {
 /// and by strategies that were not chosen by the policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchScore {
-    /// How many switches were judged.
+    /// How many switches were judged: those at moments that the policy looks at.
     pub switches: usize,
     /// The share of them, 0 to 1, that ends more than [`HARMLESS`] above `Shared`.
     pub harmful_share: f64,
@@ -214,7 +214,8 @@ pub(crate) fn switch_examples(policy: &Policy, judged: &[Judged]) -> Vec<SwitchE
 /// Judges the forecasts of switches of a policy; `None` if it makes none, or there are no switches.
 pub(crate) fn score_switches(policy: &Policy, judged: &[Judged]) -> Option<SwitchScore> {
     let model = policy.switch.as_ref()?;
-    let examples = switch_examples(policy, judged);
+    let mut examples = switch_examples(policy, judged);
+    examples.retain(|one| model.looks_at(one));
     let switches = examples.len();
     let allowed: Vec<(f64, &SwitchExample)> = (examples.iter())
         .map(|one| (model.outlook(&one.inputs), one))

@@ -2,9 +2,9 @@
 //! would have taken if all channels had been shared.
 //!
 //! The second is known by forecast alone. A network for parts is asked what all tenants together
-//! would have met on all channels, from all that they asked for since the beginning. In the first
-//! period they did share all channels, so what the forecast was off by there is known, and it is
-//! multiplied by that.
+//! would have met on all channels, from all that they asked for since the beginning. Until they
+//! were divided they did share all channels, so what the forecast was off by there is known, and it
+//! is multiplied by that.
 //!
 //! What requests took includes those that still wait: where a part cannot do what is asked of it,
 //! they are most of all, and those that are completed look as if nothing were wrong.
@@ -34,7 +34,7 @@ use ssdtune_trace::Op;
 /// since many a division that looks bad in a burst pays in the end; but what ends badly ends by
 /// as much worse.
 const ALLOWED: f64 = 2.5;
-/// The forecast is believed to be off in the first period by this factor at most.
+/// The forecast is believed to be off before the first division by this factor at most.
 const OFF_MAX: f64 = 3.0;
 
 /// Sums over the reads and over the writes of a run.

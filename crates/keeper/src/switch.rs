@@ -202,6 +202,11 @@ impl SwitchModel {
         }
     }
 
+    /// Whether an allocator looks at the moment of an example.
+    pub(crate) fn looks_at(&self, example: &SwitchExample) -> bool {
+        self.moments.iter().any(|moment| periods(*moment) == example.inputs[MOMENT])
+    }
+
     /// Whether channels are divided with this outlook.
     pub fn allows(&self, outlook: Outlook) -> bool {
         outlook.risk <= self.risk_max && outlook.gain >= self.gain_min

@@ -12,8 +12,8 @@ use ssdtune_sim::{Demand, PagesLookedFor, Simulator};
 /// The slots from the start of a run after which the channels may be divided for the first time:
 /// the end of the first period, three times before and two after. What is placed until then stays
 /// on all channels, so what a division can gain falls with every slot; what is known of the tenants
-/// grows, and of bursts most is known late. No moment is three quarters of a later one
-/// ([`Watch::add`]).
+/// grows, and of bursts most is known late. A moment is less than three quarters of the next, since
+/// what comes after that belongs to the next ([`Watch::add`]).
 pub(crate) const MOMENTS: [u64; 6] =
     [SLOTS / 10, SLOTS / 5, SLOTS * 2 / 5, SLOTS, SLOTS * 7 / 5, LAST_MOMENT];
 /// The last of [`MOMENTS`].
@@ -25,6 +25,8 @@ pub(crate) struct Watch {
     collector: DemandCollector,
     /// How many slots what was asked for is gathered for, before it begins anew.
     slots: u64,
+    /// How many of them there are at first.
+    first_slots: u64,
     /// What had been asked for until the end of the last slot.
     last: Vec<Demand>,
     /// What reads had looked for before the last quarter of the time until the next moment.
@@ -37,7 +39,7 @@ impl Watch {
     pub fn new(period: Nanos, slots: u64, drive: &Simulator) -> Self {
         let last: Vec<Demand> = drive.demands().collect();
         let collector = DemandCollector::new(last.len(), period);
-        Self { collector, slots, last, looked_for: Vec::new() }
+        Self { collector, slots, first_slots: slots, last, looked_for: Vec::new() }
     }
 
     /// Length of a slot.
@@ -66,6 +68,12 @@ impl Watch {
     /// Whether all that was to be gathered has been.
     pub fn is_at_end(&self) -> bool {
         self.collector.is_at(self.slots)
+    }
+
+    /// Forgets what was gathered: the first slots, of which all is gathered, begin anew.
+    pub fn begin_anew(&mut self) {
+        self.collector.take();
+        self.slots = self.first_slots;
     }
 
     /// What was gathered until now. Where that is all that was to be gathered, a new period begins.

@@ -110,14 +110,17 @@ fn what_it_divides_is_faster_than_shared() {
     }
 }
 
+/// A level from 1 and the writer's share of the pages, 0 to 1; or nothing of its own.
+type Phase = Option<(u8, f64)>;
+
 /// A light writer and a heavy reader at a level.
-const fn light_writer(level: u8) -> (u8, f64) {
-    (level, 0.1)
+const fn light_writer(level: u8) -> Phase {
+    Some((level, 0.1))
 }
 
 /// Serves a writer and a reader on the drive of the network, at a level and with a share of the
 /// pages that are the writer's, and from 1.2 s on perhaps at others; what its allocator decided.
-fn decided(start: Start, first: (u8, f64), then: Option<(u8, f64)>) -> Vec<Decision> {
+fn decided(start: Start, first: Phase, then: Phase) -> Vec<Decision> {
     let policy = shipped();
     let mut device = presets::load(&policy.device).unwrap();
     (device.mapping.allocation, device.flash.blocks_per_plane) = (Allocation::Static, 256);
@@ -142,7 +145,7 @@ fn decided(start: Start, first: (u8, f64), then: Option<(u8, f64)>) -> Vec<Decis
             RequestOptions { request_pages: REQUEST_PAGES, ..simulator.request_options(0) };
         Mix { level, tenants }.requests(options).collect()
     };
-    let mut all = requests(first.0, first.1);
+    let mut all = first.map_or(Vec::new(), |(level, writes)| requests(level, writes));
     if let Some((level, writes)) = then {
         all.retain(|request| request.at < Nanos::from_ms(1_200));
         let late = |one: Request| Request { at: one.at + Nanos::from_ms(1_200), ..one };
@@ -165,7 +168,7 @@ fn data_that_stay_where_they_are_leave_nothing_to_divide() {
 
 #[test]
 fn channels_that_stay_shared_at_first_may_be_divided_later() {
-    let decisions = decided(Start::Empty, light_writer(1), Some(light_writer(18)));
+    let decisions = decided(Start::Empty, light_writer(1), light_writer(18));
     let [shared, divided] = &decisions[..] else { panic!("{decisions:?}") };
     assert_eq!((&shared.strategy, shared.at_ns), (&Strategy::Shared, 1_000_000_000));
     assert_eq!(divided.strategy.to_string(), "1:7");
@@ -173,6 +176,16 @@ fn channels_that_stay_shared_at_first_may_be_divided_later() {
     // Nothing is decided after the last moment.
     let quiet = decided(Start::Empty, light_writer(1), None);
     assert_eq!(quiet.len(), 1, "{quiet:?}");
+}
+
+#[test]
+fn a_run_begins_with_the_first_request() {
+    let decisions = decided(Start::Empty, None, light_writer(18));
+    let first = &decisions[0];
+    // It is told at the end of the first period that was not silent. Four fifths of it were as busy
+    // as that; of the time since the start it was two fifths.
+    assert_eq!(first.at_ns, 2_000_000_000);
+    assert!((13..=16).contains(&first.level), "{first:?}");
 }
 
 #[test]

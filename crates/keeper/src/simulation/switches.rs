@@ -8,7 +8,7 @@
 //! once with shared channels to its end, and once for each moment and strategy that are tried.
 //!
 //! Cost: a whole run for each outcome, and one more for each mix. A run that ends badly is cut off
-//! as soon as that is certain, which is two runs of five.
+//! once that is certain; two runs of five end so.
 
 use super::race::StrategyOutcome;
 use super::{MeanLatencies, MixSimulator, SimulationError};
@@ -38,7 +38,8 @@ const HELD: u64 = 4;
 
 /// A run is over once its latencies, with nothing more for requests that are still to end, are this
 /// many times those of a run that shares all channels. That is no part of the labels' settings:
-/// forecasts tell nothing apart above 1.65 times (`LOG_RANGE` of the file `switch`).
+/// forecasts tell nothing apart above 1.65 times (`LOG_RANGE` of the file `switch`), and the
+/// choice of the risk that is taken knows it for bad.
 const LOST: f64 = 2.0;
 
 /// What dividing the channels at one moment did to a mix.
@@ -54,7 +55,7 @@ pub struct SwitchOutcome {
     /// How they were divided.
     pub strategy: Strategy,
     /// Mean read plus mean write latency of the whole run, over that of a run that shared all
-    /// channels to its end. From 2 on it is at least this: the run was cut off.
+    /// channels to its end. From 2 on it is at least this: the run may have been cut off.
     pub over_shared: f64,
 }
 
