@@ -41,7 +41,8 @@ pub enum Repeat {
     /// Once: at the end of the first period or, with a network of parts, at one of the other
     /// moments that it has learned.
     Once,
-    /// At the end of every period.
+    /// At the end of every period T and, until the channels are divided, at the moments before the
+    /// end of the first one.
     Always {
         /// What a strategy must promise over the one in place, as a logarithm of latencies (of a
         /// classifier: of probabilities).

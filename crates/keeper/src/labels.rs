@@ -97,7 +97,7 @@ impl LabelSource {
         labelled.mix.requests(options).collect()
     }
 
-    /// What a mix asks for in the first slots of its first period T.
+    /// What a mix asks for in its first slots, of which a period T has [`SLOTS`].
     pub(crate) fn beginning(&self, labelled: &LabelledMix, slots: u64) -> PeriodDemand {
         let slot = DemandCollector::slot_of(Nanos(self.settings.collect_ns));
         let tenants = labelled.mix.tenants.len();

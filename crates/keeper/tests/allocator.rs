@@ -70,6 +70,34 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     assert!(always.means.total_ns() < once.means.total_ns(), "{:?} {:?}", always.means, once.means);
 }
 
+/// A strategy that was run to its end, with its mean read latency in nanoseconds.
+fn entry(name: &str, read_ns: f64) -> StrategyOutcome {
+    StrategyOutcome {
+        strategy: name.parse().unwrap(),
+        means: MeanLatencies { read_ns, write_ns: 0.0 },
+        parts: Vec::new(),
+        behind: None,
+        looks: 20,
+    }
+}
+
+/// Mean read plus mean write latency under an allocator that divides the channels by this strategy
+/// at the end of the first period, over that of shared channels.
+fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
+    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
+    let simulator = MixSimulator::new(&config, settings(), &stop);
+    let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
+    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
+        .expect("legal");
+    let policy = policy(strategy);
+    let collect = Nanos(settings().collect_ns);
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
+    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
+    assert_eq!(keeper.decisions[0].strategy.to_string(), strategy);
+    keeper.means.total_ns() / shared.means.total_ns()
+}
+
 /// What a switch is labelled with is what an allocator does that makes it.
 #[test]
 fn a_switch_is_labelled_with_what_an_allocator_does() {
@@ -77,13 +105,6 @@ fn a_switch_is_labelled_with_what_an_allocator_does() {
     let simulator = MixSimulator::new(&config, settings(), &stop);
     let tenants = [true, false].map(|writes| MixTenant::plain(writes, 0.5));
     let mix = Mix { level: 10, tenants: tenants.into() };
-    let entry = |name: &str, read_ns: f64| StrategyOutcome {
-        strategy: name.parse().unwrap(),
-        means: MeanLatencies { read_ns, write_ns: 0.0 },
-        parts: Vec::new(),
-        behind: None,
-        looks: 20,
-    };
     let entries = [entry("Shared", 1.0), entry("5:3", 2.0), entry("2:6", 3.0)];
     // The mix of this number is tried at the end of the period, on a drive without data.
     let number = 3;
@@ -93,16 +114,7 @@ fn a_switch_is_labelled_with_what_an_allocator_does() {
     let at = |slots: u64| switches.iter().filter(move |one| one.slots == slots);
     assert!(at(25).count() >= 1 && at(250).count() >= 1, "{switches:?}");
     let last = at(250).find(|one| one.strategy.to_string() == "5:3").expect("the best one");
-    let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
-    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
-        .expect("legal");
-    let policy = policy("5:3");
-    let collect = Nanos(settings().collect_ns);
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
-    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
-    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
-    assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");
-    let over_shared = keeper.means.total_ns() / shared.means.total_ns();
+    let over_shared = kept_over_shared("5:3", &mix, number);
     assert!((last.over_shared / over_shared - 1.0).abs() < 1e-12, "{last:?} {over_shared}");
 }
 
@@ -113,26 +125,11 @@ fn a_ruinous_switch_is_labelled_with_a_bound() {
     let simulator = MixSimulator::new(&config, settings(), &stop);
     let tenants = [(true, 0.9), (false, 0.1)].map(|(writes, own)| MixTenant::plain(writes, own));
     let mix = Mix { level: 19, tenants: tenants.into() };
-    let entry = |name: &str| StrategyOutcome {
-        strategy: name.parse().unwrap(),
-        means: MeanLatencies { read_ns: 1.0, write_ns: 0.0 },
-        parts: Vec::new(),
-        behind: None,
-        looks: 20,
-    };
     let number = 3;
     let switches =
-        simulator.switches(&mix, number, &[entry("Shared"), entry("1:7")]).expect("runs");
+        simulator.switches(&mix, number, &[entry("Shared", 1.0), entry("1:7", 1.0)]).expect("runs");
     let last = switches.iter().find(|one| one.slots == 250).expect("the end of the period");
-    let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
-    let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
-        .expect("legal");
-    let policy = policy("1:7");
-    let collect = Nanos(settings().collect_ns);
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
-    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
-    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
-    let over_shared = keeper.means.total_ns() / shared.means.total_ns();
+    let over_shared = kept_over_shared("1:7", &mix, number);
     assert!(2.0 <= last.over_shared && last.over_shared < over_shared, "{last:?} {over_shared}");
 }
 

@@ -63,7 +63,7 @@ pub struct WindowComparison {
 }
 
 /// Compares plans on windows of the workloads of tenants that share a drive, the first tenant's
-/// first. The allocator asks `policy` after the period `collect`.
+/// first. The allocator asks `policy`; `collect` is its period T.
 ///
 /// # Errors
 /// The workloads are no mix, or as of [`WindowPlans::compare`].

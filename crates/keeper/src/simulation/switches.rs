@@ -186,8 +186,9 @@ impl MixSimulator<'_> {
     }
 }
 
-/// Mean latencies of so many reads and so many writes, as if those that have not ended took no
-/// time.
+/// Mean latencies in nanoseconds over all reads and writes that a run will have (`counts`), where
+/// those that have not ended add 0: so the means of a run under way are never above its last ones,
+/// and it can be cut off.
 fn means_of(tally: &Tally, counts: [usize; 2]) -> MeanLatencies {
     let sums = tally.total();
     let of = |ended: &Sums, count: usize| {
