@@ -97,9 +97,9 @@ impl PeriodDemand {
     }
 
     /// How bursty the requests were: by how many standard deviations pages came in the same
-    /// fiftieth of the period more often than if as many requests of these sizes had come at
-    /// random. It is the largest of the figures for each tenant alone and for all together.
-    /// Requests at random stay within 4, almost always and for any load.
+    /// fiftieth of T more often than if as many requests of these sizes had come at random. It is
+    /// the largest of the figures for each tenant alone and for all together. Requests at random
+    /// stay within 4, almost always and for any load.
     pub fn burst(&self) -> f64 {
         // Of N requests of mean square size m in S slots: variance 2 (N m)² / S.
         let of = |groups: &[f64], pages: u64, inside: f64| {

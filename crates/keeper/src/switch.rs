@@ -45,6 +45,9 @@ const DEPTH: usize = 5;
 const LOG_RANGE: [f64; 2] = [-1.0, 0.5];
 /// Fewer outcomes teach nothing.
 const OUTCOMES_MIN: usize = 200;
+/// With fewer outcomes at a moment it is not known what dividing the channels does then, and an
+/// allocator does not look at it.
+const OUTCOMES_OF_MOMENT_MIN: usize = 20;
 /// The least gain that channels are divided for, as a logarithm.
 const GAIN_MIN: f64 = 0.02;
 /// The place of the moment among the inputs, in periods T.
@@ -145,8 +148,19 @@ impl SwitchExample {
         (self.log_ratio.min(LOG_RANGE[1]) - (1.0 + HARMLESS).ln()).max(0.0)
     }
 
+    /// What it counts as, as logarithms: no run gains or loses more than forecasts tell apart, and
+    /// one that was cut off is known to be bad and not how bad.
+    pub fn loss(&self) -> f64 {
+        self.log_ratio.clamp(LOG_RANGE[0], LOG_RANGE[1])
+    }
+
+    /// Whether the channels were divided after so many slots.
+    fn is_at(&self, moment: u64) -> bool {
+        self.inputs[MOMENT] == periods(moment)
+    }
+
     fn targets(&self) -> [f64; OUTPUTS] {
-        [f64::from(u8::from(self.harm() > 0.0)), self.log_ratio.clamp(LOG_RANGE[0], LOG_RANGE[1])]
+        [f64::from(u8::from(self.harm() > 0.0)), self.loss()]
     }
 }
 
@@ -182,9 +196,9 @@ impl SwitchModel {
         let y = Array2::from_shape_fn((examples.len(), OUTPUTS), |(row, n)| targets[row][n]);
         let trees = BoostParams::new(TREES, DEPTH).fit(x.view(), y.view())?;
         let load_min = quiet_load(examples);
-        let is_known =
-            |moment: &u64| examples.iter().any(|one| one.inputs[MOMENT] == periods(*moment));
-        let moments = MOMENTS.into_iter().filter(|m| *m == SLOTS || is_known(m)).collect();
+        let outcomes = |moment: u64| examples.iter().filter(move |one| one.is_at(moment)).count();
+        let is_known = |moment: u64| outcomes(moment) >= OUTCOMES_OF_MOMENT_MIN;
+        let moments = MOMENTS.into_iter().filter(|m| *m == SLOTS || is_known(*m)).collect();
         Ok(Some(Self { risk_max: 0.0, gain_min: GAIN_MIN, load_min, moments, trees }))
     }
 
@@ -204,7 +218,7 @@ impl SwitchModel {
 
     /// Whether an allocator looks at the moment of an example.
     pub(crate) fn looks_at(&self, example: &SwitchExample) -> bool {
-        self.moments.iter().any(|moment| periods(*moment) == example.inputs[MOMENT])
+        self.moments.iter().any(|moment| example.is_at(*moment))
     }
 
     /// Whether channels are divided with this outlook.

@@ -529,7 +529,7 @@ fn learn_switches(folds: &[Fold]) -> Result<Option<SwitchModel>, BoostError> {
             for (cost, risk_max) in costs.iter_mut().zip(RISKS) {
                 model.risk_max = risk_max;
                 if model.allows(outlook) {
-                    *cost += example.log_ratio + HARM * example.harm();
+                    *cost += example.loss() + HARM * example.harm();
                 }
             }
         }

@@ -118,9 +118,20 @@ const fn light_writer(level: u8) -> Phase {
     Some((level, 0.1))
 }
 
-/// Serves a writer and a reader on the drive of the network, at a level and with a share of the
-/// pages that are the writer's, and from 1.2 s on perhaps at others; what its allocator decided.
+/// What an allocator that decides once does where the second phase begins after 1.2 s.
 fn decided(start: Start, first: Phase, then: Phase) -> Vec<Decision> {
+    decided_as(Repeat::Once, start, first, (1_200, then))
+}
+
+/// Serves a writer and a reader on the drive of the network, at a level and with a share of the
+/// pages that are the writer's, and after some milliseconds perhaps at others; what its allocator
+/// decided.
+fn decided_as(
+    repeat: Repeat,
+    start: Start,
+    first: Phase,
+    (late_ms, then): (u64, Phase),
+) -> Vec<Decision> {
     let policy = shipped();
     let mut device = presets::load(&policy.device).unwrap();
     (device.mapping.allocation, device.flash.blocks_per_plane) = (Allocation::Static, 256);
@@ -147,14 +158,14 @@ fn decided(start: Start, first: Phase, then: Phase) -> Vec<Decision> {
     };
     let mut all = first.map_or(Vec::new(), |(level, writes)| requests(level, writes));
     if let Some((level, writes)) = then {
-        all.retain(|request| request.at < Nanos::from_ms(1_200));
-        let late = |one: Request| Request { at: one.at + Nanos::from_ms(1_200), ..one };
+        all.retain(|request| request.at < Nanos::from_ms(late_ms));
+        let late = |one: Request| Request { at: one.at + Nanos::from_ms(late_ms), ..one };
         all.extend(requests(level, writes).into_iter().map(late));
     }
     let start = Preparation::of(start, 0);
     let plans = PlanRunner::new(&device, start, 2, &all, &stop).expect("legal");
     let collect = Nanos(policy.collect_ns);
-    let plan = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let plan = Plan::Keeper { policy: &policy, collect, repeat };
     plans.run(plan, false, None).expect("a run").decisions
 }
 
@@ -173,9 +184,27 @@ fn channels_that_stay_shared_at_first_may_be_divided_later() {
     assert_eq!((&shared.strategy, shared.at_ns), (&Strategy::Shared, 1_000_000_000));
     assert_eq!(divided.strategy.to_string(), "1:7");
     assert!([1_400_000_000, 2_000_000_000].contains(&divided.at_ns), "{divided:?}");
-    // Nothing is decided after the last moment.
-    let quiet = decided(Start::Empty, light_writer(1), None);
-    assert_eq!(quiet.len(), 1, "{quiet:?}");
+}
+
+#[test]
+fn nothing_is_decided_after_the_last_moment() {
+    let late = (2_100, light_writer(18));
+    let decisions = decided_as(Repeat::Once, Start::Empty, light_writer(1), late);
+    let [shared] = &decisions[..] else { panic!("{decisions:?}") };
+    assert_eq!((&shared.strategy, shared.at_ns), (&Strategy::Shared, 1_000_000_000));
+}
+
+#[test]
+fn who_decides_after_every_period_decides_at_its_end() {
+    let busy = (1_000, light_writer(18));
+    let repeat = Repeat::Always { hysteresis: 0.03 };
+    let decisions = decided_as(repeat, Start::Empty, light_writer(1), busy);
+    let ends: Vec<u64> = decisions.iter().map(|decision| decision.at_ns / 1_000_000).collect();
+    // Not after 1.4 s, where one that decides once divides these channels.
+    assert_eq!(ends[..2], [1_000, 2_000], "{decisions:?}");
+    assert_eq!(decisions[0].strategy, Strategy::Shared);
+    let once = decided_as(Repeat::Once, Start::Empty, light_writer(1), busy);
+    assert_eq!((once[1].at_ns, once[1].strategy.to_string()), (1_400_000_000, "1:7".to_owned()));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_experiment::{
     Blank, Nothing, Preparation, PrepareError, Served, Start, Sums, Tally, serve,
 };
-use ssdtune_model::{CheckedConfig, GOLDEN_STEP, Nanos};
+use ssdtune_model::{CheckedConfig, Nanos, split_mix};
 use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 
@@ -29,7 +29,8 @@ use ssdtune_trace::{Op, Request};
 /// (`Isolated`, a part for each tenant) in 1 of `OWN_PARTS`: these are many and seldom proposed.
 const OWN_PARTS: u64 = 4;
 
-/// Every moment is tried with 1 mix in `MIXES`, two moments with each.
+/// Every moment is tried with 1 mix in `MIXES`, two moments with each. Which mixes these are is
+/// drawn: other things, as the number of tenants, repeat themselves from mix to mix.
 const MIXES: u64 = MOMENTS.len() as u64 / 2;
 
 /// 1 mix in `HELD` is served by a drive that holds all working sets at the start: on such drives
@@ -96,15 +97,17 @@ impl MixSimulator<'_> {
     ) -> Result<Vec<SwitchOutcome>, SimulationError> {
         let Some(best) = best_division(entries) else { return Ok(Vec::new()) };
         let requests: Vec<Request> = mix.requests(self.request_options(number)).collect();
-        let is_held = (number / MIXES).is_multiple_of(HELD);
+        let drawn_number = split_mix(number);
+        let (turn, rest) = (drawn_number % MIXES, drawn_number / MIXES);
+        let is_held = rest.is_multiple_of(HELD);
         let writers = mix.writers();
         let (shared, moments) = self.switched(&writers, is_held, &requests, None)?;
         let mut outcomes = Vec::new();
         for (place, moment) in (0u32..).zip(&moments) {
-            if u64::from(place) % MIXES != number % MIXES {
+            if u64::from(place) % MIXES != turn {
                 continue;
             }
-            let draw = (number / MIXES).wrapping_mul(GOLDEN_STEP).rotate_left(8 + 8 * place);
+            let draw = split_mix(rest.wrapping_add(u64::from(place)));
             let tried = [Some(best), drawn(entries, best, draw)];
             let is_division = |one: &&Strategy| one.is_distinct(&moment.writers);
             for strategy in tried.into_iter().flatten().filter(is_division) {
