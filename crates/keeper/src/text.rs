@@ -193,16 +193,16 @@ pub fn shares_text(outcomes: &[ShareOutcome]) -> Text {
     text
 }
 
-/// What an allocator first decided and where it ended, in one line; `None` if it never decided.
+/// What an allocator decided first and last, in one line; `None` if it never decided.
 pub fn decisions_line(decisions: &[Decision]) -> Option<String> {
-    let (first, last) = (decisions.first()?, decisions.last()?);
-    Some(format!(
-        "allocator       {} at {:.1} ms; {} after {} looks",
-        first.strategy,
-        first.at_ns as f64 / 1e6,
-        last.strategy,
-        decisions.len()
-    ))
+    let told = |one: &Decision| format!("{} at {:.1} ms", one.strategy, one.at_ns as f64 / 1e6);
+    let first = told(decisions.first()?);
+    Some(match decisions {
+        [_, .., last] => {
+            format!("allocator       {first}; {}, decision {}", told(last), decisions.len())
+        }
+        _ => format!("allocator       {first}"),
+    })
 }
 
 impl Comparison {

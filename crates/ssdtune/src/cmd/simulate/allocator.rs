@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Flags of the allocator.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AllocatorArgs {
-    /// Let SSDKeeper give channels to the tenants. At first all tenants share all channels; after
-    /// --collect-ms a trained network chooses (`docs/keeper.md`).
+    /// Let SSDKeeper give channels to the tenants. At first all tenants share all channels; at some
+    /// moments of the first two --collect-ms a trained network may divide them (`docs/keeper.md`).
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// Milliseconds of simulated time after which the allocator decides. Default: the period of the
-    /// network.
+    /// The period T of the allocator, in milliseconds of simulated time: it decides at its end, and
+    /// a network that has learned to also before and until 2 T. Default: that of the network.
     #[arg(long, value_name = "MS", value_parser = given::milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 
