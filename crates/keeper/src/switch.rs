@@ -45,8 +45,8 @@ const DEPTH: usize = 5;
 const LOG_RANGE: [f64; 2] = [-1.0, 0.5];
 /// Fewer outcomes teach nothing.
 const OUTCOMES_MIN: usize = 200;
-/// With fewer outcomes at a moment it is not known what dividing the channels does then, and an
-/// allocator does not look at it.
+/// With fewer outcomes at a moment, other than the end of the first period, it is not known what
+/// dividing the channels does then, and an allocator does not look at it.
 const OUTCOMES_OF_MOMENT_MIN: usize = 20;
 /// The least gain that channels are divided for, as a logarithm.
 const GAIN_MIN: f64 = 0.02;
@@ -148,13 +148,15 @@ impl SwitchExample {
         (self.log_ratio.min(LOG_RANGE[1]) - (1.0 + HARMLESS).ln()).max(0.0)
     }
 
-    /// What it counts as, as logarithms: no run gains or loses more than forecasts tell apart, and
-    /// one that was cut off is known to be bad and not how bad.
+    /// The logarithm of latencies over those of `Shared`, within [`LOG_RANGE`]: beyond it forecasts
+    /// tell nothing apart, and of a run that was cut off it is known that it is bad, not how bad.
     pub fn loss(&self) -> f64 {
         self.log_ratio.clamp(LOG_RANGE[0], LOG_RANGE[1])
     }
 
-    /// Whether the channels were divided after so many slots.
+    /// Whether the channels were divided at this moment, one of [`MOMENTS`]: slots since the start
+    /// of the run, 25 to 500, of which T has 250. What is known of one moment says little of
+    /// another, so they are told apart exactly.
     fn is_at(&self, moment: u64) -> bool {
         self.inputs[MOMENT] == periods(moment)
     }

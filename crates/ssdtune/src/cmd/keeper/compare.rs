@@ -68,8 +68,8 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = ["start", "age", "erases"])]
     data: Option<Start>,
 
-    /// The period T, in milliseconds: the allocator decides at its end, and a network that has
-    /// learned to also before and until 2 T. Unless given, the one that it was trained for.
+    /// The period T, in milliseconds. The allocator decides at its end; with most networks also at
+    /// moments before, and until 2 T. Unless given, the one that the network was trained for.
     #[arg(long, value_name = "MS", value_parser = given::milliseconds)]
     collect_ms: Option<Nanos>,
 

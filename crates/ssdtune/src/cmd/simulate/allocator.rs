@@ -17,8 +17,8 @@ pub(crate) struct AllocatorArgs {
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
-    /// The period T of the allocator, in milliseconds of simulated time: it decides at its end, and
-    /// a network that has learned to also before and until 2 T. Default: that of the network.
+    /// The period T, in milliseconds of simulated time. The allocator decides at its end; with most
+    /// networks also at moments before, and until 2 T. Default: the period of the network.
     #[arg(long, value_name = "MS", value_parser = given::milliseconds, requires = "allocator")]
     collect_ms: Option<Nanos>,
 
