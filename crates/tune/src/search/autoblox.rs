@@ -54,7 +54,7 @@ pub(super) fn search(state: &mut SearchState, order: &TuningOrder) -> Result<End
                 return Ok(Ended::Budget);
             }
             let mut rng = stream(state.settings.seed, step, iteration);
-            let model = Surrogate::fit(state.task, state.log.trials(), &weights, &mut fits)?;
+            let model = Surrogate::of_grades(state.task, state.log.trials(), &weights, &mut fits)?;
             let roots = state.log.roots();
             let root = roots[rng.random_range(0..roots.len())];
             let Some(found) = descend(state, &moves, &model, &axes, root, &mut rng)? else { break };

@@ -363,7 +363,7 @@ fn choose(
     fits: &mut FitHistory,
     mut candidates: Vec<Feasible>,
 ) -> Result<Vec<Proposal>, TuneError> {
-    let mut model = Surrogate::fit(state.task, state.log.trials(), weights, fits)?;
+    let mut model = Surrogate::of_grades(state.task, state.log.trials(), weights, fits)?;
     let mut best = state.log.best_grade();
     let racing = if state.settings.prefix < 1.0 { RACED_EACH / 2 } else { 1 };
     let wanted = state.settings.batch.max(1) * racing;

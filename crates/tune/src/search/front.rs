@@ -25,7 +25,7 @@ use crate::random::stream;
 use crate::space::Point;
 use ndarray::Array2;
 use rand::RngExt;
-use ssdtune_learn::gp::Hyperparameters;
+use ssdtune_learn::gp::{Hyperparameters, LengthScales};
 use std::collections::BTreeMap;
 
 /// The number of candidates predicted for one batch.
@@ -189,8 +189,12 @@ impl Models {
         let aims = &state.settings.aims;
         let points: Vec<&Point> = candidates.iter().map(|found| &found.point).collect();
         let mut predicted = self.gains(state, weights, &candidates)?;
-        let model =
-            Surrogate::fit(state.task, state.log.trials(), &weights.limits, &mut self.limits)?;
+        let model = Surrogate::of_limits(
+            state.task,
+            state.log.trials(),
+            &weights.limits,
+            &mut self.limits,
+        )?;
         let limits = model.predict(state.task, &points)?;
         let mut excess: Vec<f64> = limits.iter().map(|own| own.excess.max(0.0)).collect();
         let trials = state.log.trials();
@@ -249,7 +253,7 @@ impl Models {
                 };
                 Some((row(task, &columns, &trial.point, is_full), gains[nth]))
             });
-            let model = fit(&known.collect::<Vec<_>>(), 0, last)?;
+            let model = fit(&known.collect::<Vec<_>>(), LengthScales::Isotropic, 0, last)?;
             match model {
                 Some(model) => {
                     let rows =
