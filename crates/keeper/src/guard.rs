@@ -29,11 +29,11 @@ use ssdtune_model::Nanos;
 use ssdtune_sim::{Completion, Demand};
 use ssdtune_trace::Op;
 
-/// By what factor latencies may be above those of `Shared` before channels are shared again. Of 250
-/// mixes in bursts and others (seed 2), 1.3, 3 and 5 leave 5, 3 and 2 more than 2 % above `Shared`,
-/// since many a division that looks bad in a burst pays in the end; but what ends badly ends by
-/// as much worse.
-const ALLOWED: f64 = 2.5;
+/// By what factor latencies may be above those of `Shared` before channels are shared again. Many a
+/// division that looks bad in a burst pays in the end: of 1,500 mixes 41 end more than 2 % above
+/// `Shared` if the allocator goes back at 2.5 times, and 36 if it does at 4 times or never. There
+/// must be a limit all the same: where tenants change, what waits may grow to the end.
+const ALLOWED: f64 = 4.0;
 /// The forecast is believed to be off before the first division by this factor at most.
 const OFF_MAX: f64 = 3.0;
 
@@ -232,13 +232,13 @@ mod tests {
     fn what_goes_on_as_before_is_no_mistake() {
         assert_eq!(run(Some(Nanos::from_ms(2))), None);
         assert_eq!(run(Some(Nanos::from_us(500))), None);
-        // 2 + 7 ms instead of 2 + 2 ms is 2.25 times as long: borne.
-        assert_eq!(run(Some(Nanos::from_ms(7))), None);
+        // 2 + 13 ms instead of 2 + 2 ms is 3.75 times as long: borne.
+        assert_eq!(run(Some(Nanos::from_ms(13))), None);
     }
 
     #[test]
     fn slow_requests_are_a_mistake_and_so_are_those_that_never_end() {
-        let (slots, over) = run(Some(Nanos::from_ms(20))).expect("a mistake");
+        let (slots, over) = run(Some(Nanos::from_ms(60))).expect("a mistake");
         assert!(slots < 60 && over < 1.05 * ALLOWED, "{slots} {over}");
         // Those that wait are longer and longer on their way.
         let (slots, over) = run(None).expect("a mistake");
