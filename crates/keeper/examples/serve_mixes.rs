@@ -82,7 +82,7 @@ fn serve(
     let runner = PlanRunner::new(drive, empty, tenants, &requests, &stop)?;
     let fixed = |strategy| Plan::Fixed { strategy, writers: &writers };
     let collect = Nanos(policy.collect_ns);
-    let keeper = Plan::Keeper { policy, collect, repeat: Repeat::Once };
+    let keeper = Plan::Keeper { policy, collect, repeat: Repeat::Once, targets: &[] };
     let shared_ns = runner.run(fixed(&Strategy::Shared), false, None)?.means.total_ns();
     let label = &mix.best().strategy;
     let label_ns = runner.run(fixed(label), false, None)?.means.total_ns();

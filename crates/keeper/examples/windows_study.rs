@@ -69,7 +69,7 @@ fn main() -> Fallible<()> {
         whole.push(Whole { name, total_ns: outcome.means.total_ns(), inside_ns });
         Ok(())
     };
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once, targets: &[] };
     add("SSDKeeper".into(), keeper, false)?;
     add("SSDKeeper + hybrid".into(), keeper, true)?;
     for strategy in Strategy::all(policy.channels, sources.len()) {

@@ -17,7 +17,7 @@ mod stream;
 mod told;
 mod windows;
 
-pub use aims::{Aim, Aims, Target};
+pub use aims::{Aim, Aims};
 pub use merge::{MergeError, MergeOptions, merged_requests};
 pub use plans::{CompareOptions, Comparison, PlanLine};
 pub use stream::{LongMix, MixRequests};
@@ -29,6 +29,7 @@ use crate::binding::{Indivisible, bind, check_divisible};
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
+use crate::targets::PlacedTarget;
 use ssdtune_experiment::livepoints::LivePointsError;
 use ssdtune_experiment::sampled::SampledError;
 use ssdtune_experiment::{
@@ -58,6 +59,8 @@ pub enum Plan<'a> {
         collect: Nanos,
         /// How often it decides.
         repeat: Repeat,
+        /// What tenants are promised ([`Allocator::for_targets`]).
+        targets: &'a [PlacedTarget],
     },
 }
 
@@ -247,8 +250,8 @@ impl<'a> PlanRunner<'a> {
         let mut drive = self.drive(plan, hybrid)?;
         let mut allocator = match plan {
             Plan::Fixed { .. } => None,
-            Plan::Keeper { policy, collect, repeat } => {
-                Some(Allocator::new(policy, collect, repeat, &drive)?)
+            Plan::Keeper { policy, collect, repeat, targets } => {
+                Some(Allocator::new(policy, collect, repeat, &drive)?.for_targets(targets))
             }
         };
         let interval = allocator.as_ref().map(Allocator::slot);

@@ -186,7 +186,8 @@ impl Forecast {
                     let part = Part { tenants: rows.tenants[row], channels };
                     let (own, uneven) =
                         waits[row].get_or_insert_with(|| asked.all_waits(part.tenants));
-                    *known = asked.told(part, (own[channels as usize], *uneven), 1.0);
+                    let ns = asked.told(part, (own[channels as usize], *uneven), 1.0);
+                    *known = asked.added(part, ns);
                 }
                 total += *known;
             }
@@ -210,6 +211,26 @@ impl Forecast {
     ) -> f64 {
         let mut asked = Asked::new(network, observed, self.drive, deviations, &mut self.memory);
         strategy.parts(self.drive.channels, &observed.writers).map(|part| asked.part(part)).sum()
+    }
+
+    /// Mean latencies of each tenant's reads and writes under one strategy, in nanoseconds, for the
+    /// tenants as the drive numbers them: those of the part that it has, whose requests wait alike.
+    ///
+    /// # Panics
+    /// If the network is not one for parts.
+    pub(crate) fn of_tenants(
+        &mut self,
+        network: &MlpModel,
+        strategy: &Strategy,
+        observed: &ObservedMix,
+    ) -> Vec<[f64; OUTPUTS]> {
+        let mut asked = Asked::new(network, observed, self.drive, 0.0, &mut self.memory);
+        let mut all = vec![[0.0; OUTPUTS]; observed.rates.len()];
+        for part in strategy.parts(self.drive.channels, &observed.writers) {
+            let own = asked.latencies_ns(part);
+            (0..all.len()).filter(|t| part.tenants.contains(*t)).for_each(|t| all[t] = own);
+        }
+        all
     }
 }
 
@@ -280,9 +301,11 @@ impl<'a> Asked<'a> {
         Self { network, observed, drive, all, deviations, memory }
     }
 
-    /// What a nanosecond of the reads and of the writes of a part adds to the total.
-    fn weights(&self, own: &Rates) -> [f64; 2] {
-        [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]))
+    /// What a part adds to the total, in nanoseconds, whose reads and writes take so long.
+    fn added(&self, part: Part, [read, write]: [f64; OUTPUTS]) -> f64 {
+        let own = self.rates(part.tenants);
+        let [reads, writes] = [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]));
+        reads * read + writes * write
     }
 
     /// What these tenants ask for in a second.
@@ -301,6 +324,13 @@ impl<'a> Asked<'a> {
 
     /// What a part adds to the total, in nanoseconds, if it is asked for more than was observed.
     fn part(&mut self, part: Part) -> f64 {
+        let ns = self.latencies_ns(part);
+        self.added(part, ns)
+    }
+
+    /// Mean latencies of the reads and of the writes of a part, in nanoseconds, if it is asked for
+    /// more than was observed.
+    fn latencies_ns(&mut self, part: Part) -> [f64; OUTPUTS] {
         let more = 1.0 + self.deviations * self.deviation(part);
         self.gather(part.tenants, more);
         let uneven = self.unevenness(part.tenants);
@@ -332,18 +362,15 @@ impl<'a> Asked<'a> {
         (all, uneven)
     }
 
-    /// What a part with these waits adds to the total, in nanoseconds, by the network. It is asked
-    /// for `more` times what was observed.
-    fn told(&mut self, part: Part, (waits, uneven): (Waits, f64), more: f64) -> f64 {
+    /// Mean latencies of the reads and of the writes of a part with these waits, in nanoseconds, by
+    /// the network; 0 if it is asked for nothing. It is asked for `more` times what was observed.
+    fn told(&mut self, part: Part, (waits, uneven): (Waits, f64), more: f64) -> [f64; OUTPUTS] {
         let own = self.rates(part.tenants);
-        let weights = self.weights(&own);
-        if weights == [0.0; 2] {
-            return 0.0;
+        if own.requests == [0.0; 2] {
+            return [0.0; OUTPUTS];
         }
         let (own, buffer) = (own.times(more), &mut self.memory.buffer);
-        let [read, write] =
-            latencies_ns(self.network, &own, (&waits, uneven), part.channels, &self.drive, buffer);
-        weights[0] * read + weights[1] * write
+        latencies_ns(self.network, &own, (&waits, uneven), part.channels, &self.drive, buffer)
     }
 
     /// The standard deviation of what a part is asked for, as a share of the mean, if its tenants

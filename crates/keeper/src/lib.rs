@@ -66,6 +66,7 @@ mod put_on;
 mod queue;
 mod rates;
 mod switch;
+mod targets;
 mod text;
 mod vector;
 mod watch;
@@ -89,4 +90,5 @@ pub use simulation::{
 };
 pub use strategy::Strategy;
 pub use switch::{Outlook, SwitchModel};
+pub use targets::{PlacedTarget, Target};
 pub use text::{choice_map_chart, choice_map_text, decisions_line, shares_text, training_text};

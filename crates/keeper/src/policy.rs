@@ -367,6 +367,49 @@ impl Policy {
         inputs.iter().all(|input| input.is_finite()).then_some(inputs)
     }
 
+    /// Mean latencies of each tenant's reads and writes under a strategy of the drive, in
+    /// nanoseconds, if data are placed by it from the beginning. `None` if the network is not one
+    /// for parts.
+    pub(crate) fn tenant_latencies(
+        &self,
+        observed: &ObservedMix,
+        strategy: &Strategy,
+        memory: &mut DecisionMemory,
+    ) -> Option<Vec<[f64; 2]>> {
+        let forecast = memory.forecast.as_mut()?;
+        Some(forecast.of_tenants(&self.network, strategy, observed))
+    }
+
+    /// All strategies of the drive that divide the channels among these tenants, the one with the
+    /// least total latency in the last [`Policy::choose`] first, which must have seen the same
+    /// observation.
+    pub(crate) fn divisions(
+        &self,
+        observed: &ObservedMix,
+        memory: &DecisionMemory,
+    ) -> Vec<Strategy> {
+        let strategies = &memory.strategies[observed.writers.len() - TENANTS.start()];
+        let mut places: Vec<usize> = (1..strategies.len())
+            .filter(|&place| strategies[place].is_distinct(&observed.writers))
+            .collect();
+        let outlook = &memory.outlook;
+        places.sort_by(|&a, &b| outlook[a].total_cmp(&outlook[b]));
+        places.into_iter().map(|at| observed.to_drive(&strategies[at])).collect()
+    }
+
+    /// What is forecast of dividing the channels by a strategy after `slots` slots; `None` if the
+    /// policy has no switch model, or as of [`Policy::switch_inputs`].
+    pub(crate) fn outlook(
+        &self,
+        observed: &ObservedMix,
+        slots: u64,
+        strategy: &Strategy,
+        memory: &mut DecisionMemory,
+    ) -> Option<Outlook> {
+        let inputs = self.switch_inputs(observed, slots, strategy, memory)?;
+        Some(self.switch.as_ref()?.outlook(&inputs))
+    }
+
     /// The division with the greatest expected gain, with its risk and gain, after `slots` slots,
     /// of which a period T has 250. Looked at are the [`PROPOSALS`] strategies with the least
     /// total latencies in the last [`Policy::choose`], which must have seen the same observation.
@@ -379,20 +422,11 @@ impl Policy {
         memory: &mut DecisionMemory,
     ) -> Option<(Strategy, Outlook)> {
         let model = self.switch.as_ref()?;
-        let strategies = &memory.strategies[observed.writers.len() - TENANTS.start()];
-        let mut places: Vec<usize> = (1..strategies.len())
-            .filter(|&place| strategies[place].is_distinct(&observed.writers))
-            .collect();
-        let outlook = &memory.outlook;
-        places.sort_by(|&a, &b| outlook[a].total_cmp(&outlook[b]));
-        let proposals: Vec<Strategy> =
-            places.iter().take(PROPOSALS).map(|&at| observed.to_drive(&strategies[at])).collect();
         let mut best: Option<(bool, Strategy, Outlook)> = None;
-        for strategy in proposals {
-            let Some(inputs) = self.switch_inputs(observed, slots, &strategy, memory) else {
+        for strategy in self.divisions(observed, memory).into_iter().take(PROPOSALS) {
+            let Some(outlook) = self.outlook(observed, slots, &strategy, memory) else {
                 continue;
             };
-            let outlook = model.outlook(&inputs);
             let is_allowed = model.allows(outlook);
             let is_better = best.as_ref().is_none_or(|(was_allowed, _, known)| {
                 (is_allowed, outlook.gain) > (*was_allowed, known.gain)

@@ -233,10 +233,11 @@ impl Comparison {
                      under Shared"
                 }
             };
-            let targets = if self.targets.is_empty() { "" } else { "the targets, then " };
-            text.line(format_args!(
-                "best: {targets}{aim}; SSDKeeper decides by latencies alone, whatever is aimed at"
-            ));
+            let (targets, known) = match self.targets.is_empty() {
+                true => ("", "latencies alone"),
+                false => ("the targets, then ", "latencies and these targets"),
+            };
+            text.line(format_args!("best: {targets}{aim}; SSDKeeper decides by {known}"));
         }
         decision_lines(&self.decisions).into_iter().for_each(|line| {
             text.line(line);
@@ -294,7 +295,7 @@ fn seen_line(first: &Decision) -> String {
 
 /// What is forecast of a division, and what came of it.
 fn division_words(division: &Division) -> String {
-    let Division { strategy, risk, gain, is_taken } = division;
+    let Division { strategy, risk, gain, is_taken, worst_target } = division;
     // A sum of trees may be a little below 0 or above 1.
     let risk = percent(risk.clamp(0.0, 1.0));
     let change = (-gain).exp_m1();
@@ -303,9 +304,17 @@ fn division_words(division: &Division) -> String {
         false => format!("{} longer", percent(change)),
     };
     let end = if *is_taken { "done" } else { "not done" };
+    let target = match worst_target {
+        Some([now, then]) => format!(
+            " and to bring the worst target from {} to {} of what was promised",
+            percent(*now),
+            percent(*then)
+        ),
+        None => String::new(),
+    };
     format!(
-        "{strategy} from then on is expected to make latencies {change}, with a risk of {risk} to \
-         end more than 2 % above Shared: {end}"
+        "{strategy} from then on is expected to make latencies {change}{target}, with a risk of \
+         {risk} to end more than 2 % above Shared: {end}"
     )
 }
 
@@ -447,8 +456,13 @@ mod tests {
             strategy,
             over_shared,
         };
-        let isolated =
-            Division { strategy: Strategy::Isolated, risk: 0.05, gain: 0.2, is_taken: true };
+        let isolated = Division {
+            strategy: Strategy::Isolated,
+            risk: 0.05,
+            gain: 0.2,
+            is_taken: true,
+            worst_target: None,
+        };
         let lines = decision_lines(&[
             decision(100, Strategy::Shared, None, None),
             decision(200, Strategy::Shared, None, None),

@@ -25,7 +25,7 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert_eq!(plans.writers(), mix.writers());
     let policy = policy("4:1:2:1");
     let collect = Nanos::from_ms(20);
-    let plan = |repeat| Plan::Keeper { policy: &policy, collect, repeat };
+    let plan = |repeat| Plan::Keeper { policy: &policy, collect, repeat, targets: &[] };
     let once = plans.run(plan(Repeat::Once), true, None).expect("a run");
     let [decision] = &once.decisions[..] else { panic!("{:?}", once.decisions) };
     assert_eq!(decision.at_ns, collect.0);
@@ -38,7 +38,7 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
     // A policy that wants nothing leaves the run as it is under static allocation.
     let idle = self::policy("nothing");
-    let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once };
+    let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once, targets: &[] };
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &[false; 4] };
     let [idle, shared] = [plan, shared].map(|plan| plans.run(plan, false, None).expect("a run"));
     assert_eq!(idle.means, shared.means);
@@ -61,7 +61,8 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     policy.intensity.requests_per_s_max = settings.rate_max_pages;
     let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
         .expect("legal");
-    let plan = |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat };
+    let plan =
+        |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat, targets: &[] };
     let always = plans.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
     let once = plans.run(plan(Repeat::Once), false, None).expect("a run");
     assert_eq!(once.decisions.len(), 1);
@@ -91,7 +92,7 @@ fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
         .expect("legal");
     let policy = policy(strategy);
     let collect = Nanos(settings().collect_ns);
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once };
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once, targets: &[] };
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
     let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
     assert_eq!(keeper.decisions[0].strategy.to_string(), strategy);

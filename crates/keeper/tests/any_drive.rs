@@ -156,7 +156,7 @@ fn it_divides_a_drive_that_it_never_saw_to_its_good() {
     let writers = mix.writers();
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
     let collect = Nanos(own.collect_ns);
-    let keeper = Plan::Keeper { policy: &own, collect, repeat: Repeat::Once };
+    let keeper = Plan::Keeper { policy: &own, collect, repeat: Repeat::Once, targets: &[] };
     let [shared, kept] = [shared, keeper].map(|plan| plans.run(plan, false, None).expect("a run"));
     assert_ne!(kept.decisions[0].strategy, Strategy::Shared, "{:?}", kept.decisions);
     let gained = kept.means.total_ns() / shared.means.total_ns();

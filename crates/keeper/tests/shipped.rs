@@ -3,15 +3,16 @@
 
 use crate::scenes::read;
 use ssdtune_experiment::{Preparation, Share, Shares, Start};
+use ssdtune_keeper::compare::PlanOutcome;
 use ssdtune_keeper::evaluation::{MapPoint, choice_map};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES, RequestOptions};
 use ssdtune_keeper::policy::NetworkKind;
 use ssdtune_keeper::{
-    Decision, MeanLatencies, Mix, MixSimulator, MixStyle, MixTenant, Plan, PlanRunner, Policy,
-    Repeat, SimulationSettings, Strategy,
+    Decision, MeanLatencies, Mix, MixSimulator, MixStyle, MixTenant, PlacedTarget, Plan,
+    PlanRunner, Policy, Repeat, SimulationSettings, Strategy, Target,
 };
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{Nanos, presets};
+use ssdtune_model::{CheckedConfig, Nanos, presets};
 use ssdtune_trace::Request;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -123,19 +124,18 @@ fn decided(start: Start, first: Phase, then: Phase) -> Vec<Decision> {
     decided_as(Repeat::Once, start, first, (1_200, then))
 }
 
-/// Serves a writer and a reader on the drive of the network, at a level and with a share of the
-/// pages that are the writer's, and after some milliseconds perhaps at others; what its allocator
-/// decided.
-fn decided_as(
-    repeat: Repeat,
-    start: Start,
-    first: Phase,
-    (late_ms, then): (u64, Phase),
-) -> Vec<Decision> {
-    let policy = shipped();
-    let mut device = presets::load(&policy.device).unwrap();
+/// The drive of the network.
+fn drive() -> CheckedConfig {
+    let mut device = presets::load(&shipped().device).unwrap();
     (device.mapping.allocation, device.flash.blocks_per_plane) = (Allocation::Static, 256);
-    let device = device.check().unwrap();
+    device.check().unwrap()
+}
+
+/// Requests of a writer and a reader at a level and with a share of the pages that are the
+/// writer's.
+fn requests(phase: Phase) -> Vec<Request> {
+    let Some((level, writes)) = phase else { return Vec::new() };
+    let (policy, device, stop) = (shipped(), drive(), AtomicBool::new(false));
     let settings = SimulationSettings {
         rate_max_pages: policy.intensity.requests_per_s_max,
         requests: 8_000,
@@ -143,30 +143,104 @@ fn decided_as(
         ..crate::scenes::settings()
     };
     let settings = SimulationSettings { working_set_pages: 65_536, ..settings };
-    let stop = AtomicBool::new(false);
     let simulator = MixSimulator::new(&device, settings, &stop);
-    let requests = |level, writes| -> Vec<Request> {
-        let tenants = [(true, writes), (false, 1.0 - writes)];
-        let tenants = tenants.map(|(writes, share)| MixTenant {
-            minority: Some(0.002),
-            ..MixTenant::plain(writes, share)
-        });
-        let tenants = tenants.into();
-        let options =
-            RequestOptions { request_pages: REQUEST_PAGES, ..simulator.request_options(0) };
-        Mix { level, tenants }.requests(options).collect()
-    };
-    let mut all = first.map_or(Vec::new(), |(level, writes)| requests(level, writes));
-    if let Some((level, writes)) = then {
+    let tenants = [(true, writes), (false, 1.0 - writes)];
+    let tenants = tenants.map(|(writes, share)| MixTenant {
+        minority: Some(0.002),
+        ..MixTenant::plain(writes, share)
+    });
+    let tenants = tenants.into();
+    let options = RequestOptions { request_pages: REQUEST_PAGES, ..simulator.request_options(0) };
+    Mix { level, tenants }.requests(options).collect()
+}
+
+/// Serves requests of two tenants, who were promised something, with an allocator.
+fn serve(
+    start: Start,
+    requests: &[Request],
+    repeat: Repeat,
+    targets: &[PlacedTarget],
+) -> PlanOutcome {
+    let (policy, stop) = (shipped(), AtomicBool::new(false));
+    let start = Preparation::of(start, 0);
+    let plans = PlanRunner::new(&drive(), start, 2, requests, &stop).expect("legal");
+    let collect = Nanos(policy.collect_ns);
+    let plan = Plan::Keeper { policy: &policy, collect, repeat, targets };
+    plans.run(plan, false, None).expect("a run")
+}
+
+/// What an allocator decided where after some milliseconds another phase begins, if there is one.
+fn decided_as(
+    repeat: Repeat,
+    start: Start,
+    first: Phase,
+    (late_ms, then): (u64, Phase),
+) -> Vec<Decision> {
+    let mut all = requests(first);
+    if then.is_some() {
         all.retain(|request| request.at < Nanos::from_ms(late_ms));
         let late = |one: Request| Request { at: one.at + Nanos::from_ms(late_ms), ..one };
-        all.extend(requests(level, writes).into_iter().map(late));
+        all.extend(requests(then).into_iter().map(late));
     }
-    let start = Preparation::of(start, 0);
-    let plans = PlanRunner::new(&device, start, 2, &all, &stop).expect("legal");
-    let collect = Nanos(policy.collect_ns);
-    let plan = Plan::Keeper { policy: &policy, collect, repeat };
-    plans.run(plan, false, None).expect("a run").decisions
+    serve(start, &all, repeat, &[]).decisions
+}
+
+/// Mean latencies in nanoseconds: of the first tenant's writes, and of the second one's reads.
+fn tenants_ns(outcome: &PlanOutcome) -> [f64; 2] {
+    let [first, second] = [0, 1].map(|tenant| &outcome.report.tenants[tenant].metrics);
+    [&first.write, &second.read]
+        .map(|own| own.total_latency_ns.as_ref().expect("some were completed").mean)
+}
+
+/// Who was promised what.
+fn promised(target: &str) -> [PlacedTarget; 1] {
+    let target: Target = target.parse().expect("a target");
+    [target.placed(&["a".to_owned(), "b".to_owned()]).expect("a tenant")]
+}
+
+#[test]
+fn channels_are_divided_for_who_was_promised_a_latency() {
+    let all = requests(Some((17, 0.2)));
+    let serve = |targets: &[PlacedTarget]| serve(Start::Empty, &all, Repeat::Once, targets);
+    let without = serve(&[]);
+    let is_shared = |outcome: &PlanOutcome| {
+        outcome.decisions.iter().all(|decision| decision.strategy == Strategy::Shared)
+    };
+    assert!(is_shared(&without), "{:?}", without.decisions);
+    let [write_ns, _] = tenants_ns(&without);
+    let with = serve(&promised(&format!("a:write-mean<{}ns", 0.7 * write_ns)));
+    let [divided] = &with.decisions[..] else { panic!("{:?}", with.decisions) };
+    assert_ne!(divided.strategy, Strategy::Shared);
+    let [now, then] = divided.division.as_ref().and_then(|one| one.worst_target).expect("targets");
+    assert!(now > 1.3 && then <= 1.0, "{now} {then}");
+    assert!(tenants_ns(&with)[0] <= 0.7 * write_ns, "{:?}", tenants_ns(&with));
+    // No division keeps so much, or that much of the other one.
+    for target in ["a:write-mean<10us".to_owned(), format!("b:read-mean<{write_ns}ns")] {
+        let without_hope = serve(&promised(&target));
+        assert!(is_shared(&without_hope), "{target}: {:?}", without_hope.decisions);
+        assert_eq!(without_hope.means, without.means);
+    }
+}
+
+#[test]
+fn channels_are_not_divided_where_that_breaks_a_promise() {
+    let all = requests(light_writer(17));
+    let serve = |targets: &[PlacedTarget]| serve(Start::Empty, &all, Repeat::Once, targets);
+    let strategies = |outcome: &PlanOutcome| -> Vec<String> {
+        outcome.decisions.iter().map(|decision| decision.strategy.to_string()).collect()
+    };
+    let without = serve(&[]);
+    assert_eq!(strategies(&without), ["1:7"]);
+    // Nothing keeps that, and with a channel less the reader would miss it by more.
+    let shared = serve(&promised("b:read-mean<1ns"));
+    assert_eq!(strategies(&shared), ["Shared"]);
+    let read_ns = [&shared, &without].map(|outcome| tenants_ns(outcome)[1]);
+    assert!(read_ns[1] > 1.02 * read_ns[0], "{read_ns:?}");
+    let with = serve(&promised(&format!("b:read-mean<{}ns", 1.02 * read_ns[0])));
+    assert_eq!(strategies(&with), ["Shared"]);
+    // What is kept in any case changes nothing.
+    let with = serve(&promised("b:read-p99<10s"));
+    assert_eq!((strategies(&with), with.means), (strategies(&without), without.means));
 }
 
 #[test]

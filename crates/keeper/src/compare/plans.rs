@@ -1,12 +1,13 @@
 //! Which plans are compared on a mix, and what is told of each (Table V, Fig. 5).
 
-use super::aims::{Aims, Judged, Target};
+use super::aims::{Aims, Judged};
 use super::{Aim, CompareError, Plan, PlanOutcome, PlanRunner};
 use crate::allocator::{AllocatorError, Decision, Repeat};
 use crate::features::pages_of;
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
+use crate::targets::Target;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_model::{Nanos, Place, TenantId};
@@ -23,7 +24,8 @@ pub struct CompareOptions<'a> {
     /// The hysteresis of an allocator that decides again after every period; `None` leaves that
     /// plan out.
     pub repeat: Option<f64>,
-    /// What the best strategy is chosen by. The allocator decides by latencies alone.
+    /// What the best strategy is chosen by. An allocator that decides once knows the targets; the
+    /// aim it does not know.
     pub aims: &'a Aims,
 }
 
@@ -83,7 +85,7 @@ impl PlanRunner<'_> {
         options: CompareOptions,
     ) -> Result<Comparison, CompareError> {
         let CompareOptions { policy, collect, repeat, aims } = options;
-        let places = aims.places(&tenants).map_err(CompareError::Target)?;
+        let targets = aims.placed(&tenants).map_err(CompareError::Target)?;
         let (trained, found) = (policy.channels, self.device.geometry().channels);
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
@@ -92,7 +94,11 @@ impl PlanRunner<'_> {
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let keeper = |repeat| Plan::Keeper { policy, collect, repeat };
+        let keeper = |repeat| {
+            // One that decides again knows no targets.
+            let targets = if repeat == Repeat::Once { &targets[..] } else { &[] };
+            Plan::Keeper { policy, collect, repeat, targets }
+        };
         let mut plans: Vec<NamedPlan> = vec![
             ("SSDKeeper".to_owned(), keeper(Repeat::Once), false),
             ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once), true),
@@ -116,7 +122,7 @@ impl PlanRunner<'_> {
             .map(|outcome| Judged {
                 total_ns: outcome.means.total_ns(),
                 slowdown: Slowdown::of(&outcome.report, &alone),
-                latencies_ns: aims.latencies_ns(&outcome.report, &places),
+                latencies_ns: targets.iter().map(|one| one.latency_ns(&outcome.report)).collect(),
             })
             .collect();
         let line = |plan: &str, place: usize| {

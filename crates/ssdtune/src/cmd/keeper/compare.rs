@@ -11,8 +11,8 @@ use crate::outcome::{Failure, Outcome};
 use crate::preparation::PreparationArgs;
 use crate::read_args::StrictArg;
 use ssdtune_experiment::{AddressFit, Origin, Preparation, RequestSource, Start, former_data};
-use ssdtune_keeper::compare::{Aim, Aims, MergeError, MergeOptions, Target, merged_requests};
-use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, compare_windows};
+use ssdtune_keeper::compare::{Aim, Aims, MergeError, MergeOptions, merged_requests};
+use ssdtune_keeper::{CompareError, CompareOptions, PlanRunner, Target, compare_windows};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::path::PathBuf;
 
@@ -81,13 +81,13 @@ pub(crate) struct Args {
 
     /// What the best strategy is the best in: `latency`, mean read plus mean write latency, or
     /// `fairness`, the least slowdown over the greatest, if no tenant is slowed down more than the
-    /// slowest one under Shared. The allocator itself decides by latencies alone.
+    /// slowest one under Shared. The allocator itself decides by latencies and --slo alone.
     #[arg(long, value_name = "AIM", default_value = "latency", conflicts_with = "sample")]
     aim: Aim,
 
-    /// A latency that a tenant is to stay below, by its name or number: `a:p99<2ms`,
-    /// `2:read-mean<500us` (mean, p50 to p99.99 or max). Strategies that meet all are the best;
-    /// where none does, the one that misses by the smallest factor.
+    /// A latency that a tenant is to stay below: `a:p99<2ms`, `2:read-mean<500us` (mean, p50 to
+    /// p99.99 or max). Strategies that meet all are the best; where none does, the one that misses
+    /// by the smallest factor. The allocator (not with --repeat) divides channels to keep them.
     #[arg(long, value_name = "TENANT:FIGURE<TIME", conflicts_with = "sample")]
     slo: Vec<Target>,
 }
