@@ -36,8 +36,8 @@ use ssdtune_sim::{Completion, Look, SimError, Simulator};
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
 
-/// By what part, as a logarithm, latencies of the whole run may be longer by forecast where channels
-/// are divided to keep what a tenant was promised. Of 127 mixes whose lightest writer was promised
+/// By what part, as a logarithm, latencies of the whole run may be longer by forecast where
+/// channels are divided to keep what a tenant was promised. Of 127 mixes whose lightest writer was promised
 /// half of its latency, 0.1 and 0.2 keep it in as many, and 8 and 10 end more than 2 % above
 /// `Shared`.
 const PRICE_MAX: f64 = 0.1;

@@ -94,18 +94,15 @@ impl PlanRunner<'_> {
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let keeper = |repeat| {
-            // One that decides again knows no targets.
-            let targets = if repeat == Repeat::Once { &targets[..] } else { &[] };
-            Plan::Keeper { policy, collect, repeat, targets }
-        };
+        let keeper = |repeat, targets| Plan::Keeper { policy, collect, repeat, targets };
         let mut plans: Vec<NamedPlan> = vec![
-            ("SSDKeeper".to_owned(), keeper(Repeat::Once), false),
-            ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once), true),
+            ("SSDKeeper".to_owned(), keeper(Repeat::Once, &targets), false),
+            ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once, &targets), true),
         ];
         if let Some(gain) = repeat {
             let repeat = Repeat::Always { hysteresis: gain.max(0.0) };
-            plans.push(("SSDKeeper, repeated".to_owned(), keeper(repeat), false));
+            // It knows no targets.
+            plans.push(("SSDKeeper, repeated".to_owned(), keeper(repeat, &[]), false));
         }
         let fixed = plans.len();
         plans.extend(strategies.iter().map(|strategy| {
