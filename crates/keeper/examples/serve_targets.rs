@@ -15,8 +15,7 @@ use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_keeper::compare::PlanOutcome;
 use ssdtune_keeper::{
-    LabelledMix, Labels, MixSimulator, PlacedTarget, Plan, PlanRunner, Policy, Repeat, Strategy,
-    Target,
+    LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy, Target,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, source};
@@ -24,8 +23,8 @@ use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-/// What the best strategy may make of the latencies of all, over those of Shared: what an allocator
-/// that knows targets accepts by forecast.
+/// What the best strategy may make of the latencies of all, over those of Shared: as much as an
+/// allocator that knows targets accepts by forecast.
 const PRICE: f64 = 1.105;
 
 /// The tenant's latency over what it was promised, and the latencies of all over those of Shared.
@@ -102,7 +101,7 @@ fn serve(
     }
     let op = if writes { "write" } else { "read" };
     let target: Target = format!("{}:{op}-mean<{below_ns}ns", promised + 1).parse()?;
-    let targets = [PlacedTarget { tenant: promised, target }];
+    let targets = [target.placed(&vec![String::new(); tenants])?];
     let kept = |outcome: &PlanOutcome| -> Kept {
         let total = outcome.means.total_ns() / shared.means.total_ns();
         [latency_ns(outcome) / below_ns, total]

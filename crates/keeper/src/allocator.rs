@@ -26,7 +26,7 @@ use crate::guard::Guard;
 use crate::policy::{DecisionMemory, NetworkKind, Policy, TenantsError};
 use crate::strategy::Strategy;
 use crate::switch::Outlook;
-use crate::targets::{PlacedTarget, Standing};
+use crate::targets::{Off, PlacedTarget, Standing};
 use crate::watch::{Watch, seen};
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
@@ -36,14 +36,14 @@ use ssdtune_sim::{Completion, Look, SimError, Simulator};
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
 
-/// By what part, as a logarithm, latencies of the whole run may be longer by forecast where
-/// channels are divided to keep what a tenant was promised. Of 127 mixes whose lightest writer was promised
-/// half of its latency, 0.1 and 0.2 keep it in as many, and 8 and 10 end more than 2 % above
-/// `Shared`.
+/// What latencies of the whole run may be over those of `Shared` by forecast, as a logarithm, where
+/// channels are divided to keep a target: 0.1 is 10.5 % longer. Of 127 mixes whose lightest writer
+/// was promised half of its latency, 0.1 and 0.2 keep it in as many, and 8 and 10 end more than 2 %
+/// above `Shared`.
 const PRICE_MAX: f64 = 0.1;
-/// A division for the latencies of all leaves the worst target as it is or better, or at this part
-/// of what was promised by forecast: latencies of the first period are often below those of the
-/// run. Of 127 mixes whose busiest reader was promised 1.05 times its latency, 1, 0.9, 0.8 and 0.7
+/// A division for the latencies of all leaves each target as it is or better, or at this part of
+/// what was promised (0 to 1) by forecast: latencies of the first period are often below those of
+/// the run. Of 127 mixes whose busiest reader was promised 1.05 times its latency, 1, 0.9, 0.8 and 0.7
 /// keep it in 98, 101, 106 and 107, at 0.961, 0.963, 0.971 and 0.979 times the latencies of Shared.
 const SPARE: f64 = 0.8;
 
@@ -110,13 +110,21 @@ pub struct Division {
     pub risk: f64,
     /// By what part, as a logarithm, latencies of the whole run are below those of `Shared`.
     pub gain: f64,
-    /// Whether that risk is taken for that gain or, if somebody was promised something, for that.
+    /// Whether the channels are divided so: for the gain, or to keep targets.
     pub is_taken: bool,
-    /// Where somebody was promised something ([`Allocator::for_targets`]): the latency of the
-    /// target that is the worst off over what was promised, under shared channels until now and, by
-    /// forecast, with this division. 1 or less: all are kept.
+    /// Of an allocator that knows targets ([`Allocator::for_targets`]).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worst_target: Option<[f64; 2]>,
+    pub worst_target: Option<TargetForecast>,
+}
+
+/// The latency of the target that is the worst off, over what was promised: 1 or less, and all are
+/// kept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TargetForecast {
+    /// On shared channels until now.
+    pub now: f64,
+    /// With the division, by forecast.
+    pub then: f64,
 }
 
 /// Why a drive cannot have this allocator.
@@ -215,14 +223,18 @@ impl<'a> Allocator<'a> {
         })
     }
 
-    /// The same, if it is to keep what tenants were promised before it looks at the latencies of
-    /// all. Where a target is missed on shared channels, it divides them if that is forecast to
-    /// keep all targets and to make latencies of the run at most 11 % longer. A division for the
-    /// latencies of all must leave each target with a fifth to spare, or the worst one no worse
-    /// than it is. Targets are looked at until the channels are divided for the first time; only a
-    /// network of parts knows them.
+    /// The same, if it is to keep targets before it looks at the latencies of all. Where some are
+    /// missed on shared channels, it divides them by a strategy that is forecast to keep more of
+    /// them, to break none, and to make latencies of the run at most 10.5 % longer, whatever its
+    /// risk. A division for the latencies of all must leave each target with a fifth to spare, or
+    /// as it is or better. Targets are not looked at once the channels are divided. They are
+    /// ignored with [`Repeat::Always`], and by a policy that has no [`SwitchModel`].
+    ///
+    /// [`SwitchModel`]: crate::SwitchModel
     pub fn for_targets(mut self, targets: &'a [PlacedTarget]) -> Self {
-        self.targets = targets;
+        if self.repeat == Repeat::Once {
+            self.targets = targets;
+        }
         self
     }
 
@@ -351,21 +363,31 @@ impl<'a> Allocator<'a> {
             return Some(division(strategy, outlook, is_allowed, None));
         }
         let standing = Standing::new(targets, &drive.report(), policy, observed, memory)?;
-        let now = standing.worst();
-        let then = standing.worst_under(&strategy, policy, observed, memory)?;
-        let is_taken = is_allowed && then <= now.max(SPARE);
-        let usual = division(strategy, outlook, is_taken, Some([now, then]));
-        if now <= 1.0 || is_taken && then <= 1.0 {
+        let now = standing.now();
+        let worst = |off: &[Off]| off.iter().copied().fold(0.0, f64::max);
+        let told = |then: &[Off]| Some(TargetForecast { now: worst(now), then: worst(then) });
+        let then = standing.under(&strategy, policy, memory)?;
+        let is_taken =
+            is_allowed && then.iter().zip(now).all(|(then, now)| *then <= now.max(SPARE));
+        let usual = division(strategy, outlook, is_taken, told(&then));
+        let kept = |off: &[Off]| off.iter().filter(|off| **off <= 1.0).count();
+        let kept_else = if is_taken { kept(&then) } else { kept(now) };
+        if kept_else == targets.len() {
             return Some(usual);
         }
-        let strategies = policy.divisions(observed, memory);
+        let strategies = policy.divisions(observed, memory, usize::MAX);
         let keeping = strategies.into_iter().filter_map(|strategy| {
-            let then = standing.worst_under(&strategy, policy, observed, memory)?;
+            let then = standing.under(&strategy, policy, memory)?;
+            let is_sound = then.iter().zip(now).all(|(then, now)| *then <= now.max(1.0));
+            let kept = Some(kept(&then)).filter(|kept| is_sound && *kept > kept_else)?;
             let outlook = policy.outlook(observed, slots, &strategy, memory)?;
-            let is_kept = then <= 1.0 && outlook.gain >= -PRICE_MAX;
-            is_kept.then(|| division(strategy, outlook, true, Some([now, then])))
+            let is_cheap = outlook.gain >= -PRICE_MAX;
+            is_cheap.then(|| (kept, division(strategy, outlook, true, told(&then))))
         });
-        Some(keeping.max_by(|a, b| a.gain.total_cmp(&b.gain)).unwrap_or(usual))
+        let order = |a: &(usize, Division), b: &(usize, Division)| {
+            a.0.cmp(&b.0).then(a.1.gain.total_cmp(&b.1.gain))
+        };
+        Some(keeping.max_by(order).map_or(usual, |(_, division)| division))
     }
 
     /// Shares all channels for the rest of the run.

@@ -457,7 +457,8 @@ mod tests {
             let network = network(&weights);
             let flash = FlashFigures::of(&DeviceConfig::default());
             let drive = DriveFigures::new(CHANNELS, intensity, &flash);
-            let totals = Forecast::new(&strategies, drive).totals(&network, &observed).to_vec();
+            let mut forecast = Forecast::new(&strategies, drive);
+            let totals = forecast.totals(&network, &observed).to_vec();
             for (strategy, total) in of(observed.rates.len()).iter().zip(totals) {
                 let on_drive = observed.to_drive(strategy);
                 if !on_drive.is_distinct(&observed.writers) {
@@ -469,6 +470,15 @@ mod tests {
                     (total - expected).abs() <= 1e-9 * expected,
                     "{} {} {}", strategy, total, expected
                 );
+                // The same from what each tenant has.
+                let all = Rates::sum(observed.rates.iter());
+                let own = forecast.of_tenants(&network, &on_drive, &observed);
+                let of_tenants: f64 = (own.iter().zip(&observed.rates))
+                    .flat_map(|(ns, rates)| [0, 1].map(|n| ns[n] * rates.requests[n]))
+                    .zip([0, 1].iter().cycle())
+                    .map(|(sum, &n)| ratio(sum, all.requests[n]))
+                    .sum();
+                prop_assert!((of_tenants - total).abs() <= 1e-9 * total);
             }
         }
     }

@@ -71,7 +71,9 @@ mod text;
 mod vector;
 mod watch;
 
-pub use allocator::{Allocator, AllocatorError, AllocatorObserver, Decision, Division, Repeat};
+pub use allocator::{
+    Allocator, AllocatorError, AllocatorObserver, Decision, Division, Repeat, TargetForecast,
+};
 pub use binding::{Indivisible, check_divisible};
 pub use bursts::{BurstShape, NamedShape};
 pub use compare::{

@@ -380,13 +380,14 @@ impl Policy {
         Some(forecast.of_tenants(&self.network, strategy, observed))
     }
 
-    /// All strategies of the drive that divide the channels among these tenants, the one with the
-    /// least total latency in the last [`Policy::choose`] first, which must have seen the same
-    /// observation.
+    /// The strategies of the drive that divide the channels among these tenants, `count` at most,
+    /// the one with the least total latency in the last [`Policy::choose`] first, which must have
+    /// seen the same observation.
     pub(crate) fn divisions(
         &self,
         observed: &ObservedMix,
         memory: &DecisionMemory,
+        count: usize,
     ) -> Vec<Strategy> {
         let strategies = &memory.strategies[observed.writers.len() - TENANTS.start()];
         let mut places: Vec<usize> = (1..strategies.len())
@@ -394,7 +395,8 @@ impl Policy {
             .collect();
         let outlook = &memory.outlook;
         places.sort_by(|&a, &b| outlook[a].total_cmp(&outlook[b]));
-        places.into_iter().map(|at| observed.to_drive(&strategies[at])).collect()
+        let first = places.into_iter().take(count);
+        first.map(|at| observed.to_drive(&strategies[at])).collect()
     }
 
     /// What is forecast of dividing the channels by a strategy after `slots` slots; `None` if the
@@ -423,7 +425,7 @@ impl Policy {
     ) -> Option<(Strategy, Outlook)> {
         let model = self.switch.as_ref()?;
         let mut best: Option<(bool, Strategy, Outlook)> = None;
-        for strategy in self.divisions(observed, memory).into_iter().take(PROPOSALS) {
+        for strategy in self.divisions(observed, memory, PROPOSALS) {
             let Some(outlook) = self.outlook(observed, slots, &strategy, memory) else {
                 continue;
             };

@@ -3,7 +3,7 @@
 //!
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
-use crate::allocator::{Decision, Division};
+use crate::allocator::{Decision, Division, TargetForecast};
 use crate::compare::{Aim, Comparison, PlanLine, Untold, WindowComparison};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score, SwitchScore};
 use crate::labels::Labels;
@@ -233,9 +233,11 @@ impl Comparison {
                      under Shared"
                 }
             };
-            let (targets, known) = match self.targets.is_empty() {
-                true => ("", "latencies alone"),
-                false => ("the targets, then ", "latencies and these targets"),
+            let targets = if self.targets.is_empty() { "" } else { "the targets, then " };
+            let divisions = self.decisions.iter().filter_map(|one| one.division.as_ref());
+            let known = match divisions.into_iter().any(|one| one.worst_target.is_some()) {
+                true => "latencies and these targets",
+                false => "latencies alone",
             };
             text.line(format_args!("best: {targets}{aim}; SSDKeeper decides by {known}"));
         }
@@ -305,7 +307,7 @@ fn division_words(division: &Division) -> String {
     };
     let end = if *is_taken { "done" } else { "not done" };
     let target = match worst_target {
-        Some([now, then]) => format!(
+        Some(TargetForecast { now, then }) => format!(
             " and to bring the worst target from {} to {} of what was promised",
             percent(*now),
             percent(*then)

@@ -3,16 +3,16 @@
 
 use crate::scenes::read;
 use ssdtune_experiment::{Preparation, Share, Shares, Start};
-use ssdtune_keeper::compare::PlanOutcome;
+use ssdtune_keeper::compare::{Aims, PlanOutcome};
 use ssdtune_keeper::evaluation::{MapPoint, choice_map};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES, RequestOptions};
 use ssdtune_keeper::policy::NetworkKind;
 use ssdtune_keeper::{
-    Decision, MeanLatencies, Mix, MixSimulator, MixStyle, MixTenant, PlacedTarget, Plan,
-    PlanRunner, Policy, Repeat, SimulationSettings, Strategy, Target,
+    CompareOptions, Comparison, Decision, MeanLatencies, Mix, MixSimulator, MixStyle, MixTenant,
+    PlacedTarget, Plan, PlanRunner, Policy, Repeat, SimulationSettings, Strategy, Target,
 };
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, Nanos, presets};
+use ssdtune_model::{CheckedConfig, Nanos, TenantId, presets};
 use ssdtune_trace::Request;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -192,54 +192,97 @@ fn tenants_ns(outcome: &PlanOutcome) -> [f64; 2] {
         .map(|own| own.total_latency_ns.as_ref().expect("some were completed").mean)
 }
 
-/// Who was promised what.
-fn promised(target: &str) -> [PlacedTarget; 1] {
-    let target: Target = target.parse().expect("a target");
-    [target.placed(&["a".to_owned(), "b".to_owned()]).expect("a tenant")]
+/// Targets of the two tenants.
+fn targets(all: &[String]) -> Vec<PlacedTarget> {
+    let names = ["a", "b"].map(str::to_owned);
+    let placed = |target: &String| -> PlacedTarget {
+        target.parse::<Target>().expect("a target").placed(&names).expect("a tenant")
+    };
+    all.iter().map(placed).collect()
+}
+
+/// Requests of the same tenants with their numbers exchanged.
+fn exchanged(requests: &[Request]) -> Vec<Request> {
+    let other = |one: &Request| Request { tenant: TenantId(1 - one.tenant.0), ..*one };
+    requests.iter().map(other).collect()
 }
 
 #[test]
 fn channels_are_divided_for_who_was_promised_a_latency() {
     let all = requests(Some((17, 0.2)));
-    let serve = |targets: &[PlacedTarget]| serve(Start::Empty, &all, Repeat::Once, targets);
-    let without = serve(&[]);
+    let serve =
+        |all: &[Request], of: &[String]| serve(Start::Empty, all, Repeat::Once, &targets(of));
     let is_shared = |outcome: &PlanOutcome| {
         outcome.decisions.iter().all(|decision| decision.strategy == Strategy::Shared)
     };
+    let without = serve(&all, &[]);
     assert!(is_shared(&without), "{:?}", without.decisions);
-    let [write_ns, _] = tenants_ns(&without);
-    let with = serve(&promised(&format!("a:write-mean<{}ns", 0.7 * write_ns)));
+    let [write_ns, read_ns] = tenants_ns(&without);
+    let reachable = format!("a:write-mean<{}ns", 0.7 * write_ns);
+    let with = serve(&all, std::slice::from_ref(&reachable));
     let [divided] = &with.decisions[..] else { panic!("{:?}", with.decisions) };
     assert_ne!(divided.strategy, Strategy::Shared);
-    let [now, then] = divided.division.as_ref().and_then(|one| one.worst_target).expect("targets");
-    assert!(now > 1.3 && then <= 1.0, "{now} {then}");
+    let worst = divided.division.as_ref().and_then(|one| one.worst_target).expect("a target");
+    assert!(worst.now > 1.3 && worst.then <= 1.0, "{worst:?}");
     assert!(tenants_ns(&with)[0] <= 0.7 * write_ns, "{:?}", tenants_ns(&with));
-    // No division keeps so much, or that much of the other one.
-    for target in ["a:write-mean<10us".to_owned(), format!("b:read-mean<{write_ns}ns")] {
-        let without_hope = serve(&promised(&target));
-        assert!(is_shared(&without_hope), "{target}: {:?}", without_hope.decisions);
-        assert_eq!(without_hope.means, without.means);
+    // Whoever comes first on the drive: of all requests that the writer makes one in 500 is a read.
+    let of_second = format!("b:mean<{}ns", 0.7 * write_ns);
+    let second = serve(&exchanged(&all), &[of_second]);
+    assert_eq!(second.decisions[0].strategy, divided.strategy);
+    // What no division keeps is not paid for. It keeps nothing from being done for others.
+    let hopeless = "a:write-mean<10us".to_owned();
+    let in_vain = serve(&all, std::slice::from_ref(&hopeless));
+    assert!(is_shared(&in_vain), "{:?}", in_vain.decisions);
+    assert_eq!(in_vain.means, without.means);
+    assert_eq!(serve(&all, &[hopeless, reachable.clone()]).means, with.means);
+    // Nor is one target kept by breaking another.
+    let tight = format!("b:read-mean<{}ns", 1.01 * read_ns);
+    assert!(is_shared(&serve(&all, &[reachable, tight])));
+}
+
+#[test]
+fn a_comparison_tells_its_allocator_of_the_targets() {
+    let (policy, stop, all) = (shipped(), AtomicBool::new(false), requests(Some((17, 0.2))));
+    let start = Preparation::of(Start::Empty, 0);
+    let plans = PlanRunner::new(&drive(), start, 2, &all, &stop).expect("legal");
+    let compare = |target: Option<&str>| {
+        let target = target.map(|target| target.parse::<Target>().expect("a target"));
+        let aims = Aims { targets: target.into_iter().collect(), ..Aims::default() };
+        let collect = Nanos(policy.collect_ns);
+        let options = CompareOptions { policy: &policy, collect, repeat: Some(0.03), aims: &aims };
+        plans.compare(["a", "b"].map(str::to_owned).into(), options).expect("a comparison")
+    };
+    let strategies = |found: &Comparison| -> Vec<String> {
+        let own = found.lines.iter().filter(|line| line.plan.starts_with("SSDKeeper"));
+        own.map(|line| line.strategy.clone()).collect()
+    };
+    assert_eq!(strategies(&compare(None)), ["Shared"; 3]);
+    let with = compare(Some("a:write-mean<1.3ms"));
+    assert_eq!(strategies(&with), ["2:6", "2:6", "Shared"], "the last one decides again");
+    let said = with.text().to_string();
+    for part in ["to bring the worst target from ", "decides by latencies and these targets"] {
+        assert!(said.contains(part), "{said}");
     }
 }
 
 #[test]
 fn channels_are_not_divided_where_that_breaks_a_promise() {
     let all = requests(light_writer(17));
-    let serve = |targets: &[PlacedTarget]| serve(Start::Empty, &all, Repeat::Once, targets);
+    let serve = |of: &[String]| serve(Start::Empty, &all, Repeat::Once, &targets(of));
     let strategies = |outcome: &PlanOutcome| -> Vec<String> {
         outcome.decisions.iter().map(|decision| decision.strategy.to_string()).collect()
     };
     let without = serve(&[]);
     assert_eq!(strategies(&without), ["1:7"]);
     // Nothing keeps that, and with a channel less the reader would miss it by more.
-    let shared = serve(&promised("b:read-mean<1ns"));
+    let shared = serve(&["b:read-mean<1ns".to_owned()]);
     assert_eq!(strategies(&shared), ["Shared"]);
     let read_ns = [&shared, &without].map(|outcome| tenants_ns(outcome)[1]);
     assert!(read_ns[1] > 1.02 * read_ns[0], "{read_ns:?}");
-    let with = serve(&promised(&format!("b:read-mean<{}ns", 1.02 * read_ns[0])));
+    let with = serve(&[format!("b:read-mean<{}ns", 1.02 * read_ns[0])]);
     assert_eq!(strategies(&with), ["Shared"]);
     // What is kept in any case changes nothing.
-    let with = serve(&promised("b:read-p99<10s"));
+    let with = serve(&["b:read-p99<10s".to_owned()]);
     assert_eq!((strategies(&with), with.means), (strategies(&without), without.means));
 }
 

@@ -1,7 +1,7 @@
 //! What plans are judged by: the latencies of all tenants, fairness among them, and what single
 //! tenants are promised.
 
-use crate::targets::{PlacedTarget, Target, worst};
+use crate::targets::{PlacedTarget, Target};
 use serde::Serialize;
 use ssdtune_sim::Slowdown;
 use std::str::FromStr;
@@ -59,7 +59,8 @@ impl Aims {
     /// What is the less the better a plan is, number by number: by how much it misses the target
     /// that it misses by most (1 if it meets all), and the aim.
     fn rank(&self, plan: &Judged, shared: &Judged) -> [f64; 2] {
-        let worst = worst(self.targets.iter().zip(plan.latencies_ns.iter().copied()));
+        let over = |(latency_ns, target): (&f64, &Target)| latency_ns / target.below.0 as f64;
+        let missed = plan.latencies_ns.iter().zip(&self.targets).map(over).fold(1.0, f64::max);
         let aim = match self.aim {
             Aim::Latency => plan.total_ns,
             Aim::Fairness => match slowest(&plan.slowdown) {
@@ -67,7 +68,7 @@ impl Aims {
                 _ => -plan.slowdown.min_over_max.unwrap_or(0.0),
             },
         };
-        [worst.max(1.0), aim]
+        [missed, aim]
     }
 }
 
