@@ -85,9 +85,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AIM", default_value = "latency", conflicts_with = "sample")]
     aim: Aim,
 
-    /// A latency that a tenant is to stay below: `a:p99<2ms`, `2:read-mean<500us` (mean, p50 to
-    /// p99.99 or max). Strategies that meet all are the best; where none does, the one that misses
-    /// by the smallest factor. The allocator (not with --repeat) divides channels to keep them.
+    /// A latency that a tenant, by its name or number, is to stay below: `a:p99<2ms`,
+    /// `2:read-mean<500us` (mean, p50 to p99.99 or max). Strategies that meet all are the best, or
+    /// the one that misses by least. SSDKeeper, but for --repeat, acts to meet these targets.
     #[arg(long, value_name = "TENANT:FIGURE<TIME", conflicts_with = "sample")]
     slo: Vec<Target>,
 }
