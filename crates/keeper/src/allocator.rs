@@ -352,43 +352,58 @@ impl<'a> Allocator<'a> {
         observed: &ObservedMix,
         slots: u64,
     ) -> Option<Division> {
-        let Self { policy, memory, targets, .. } = self;
-        let model = policy.switch.as_ref()?;
+        let (policy, memory) = (self.policy, &mut self.memory);
         let (strategy, outlook) = policy.best_switch(observed, slots, memory)?;
-        let division = |strategy, outlook: Outlook, is_taken, worst_target| {
-            let Outlook { risk, gain } = outlook;
-            Division { strategy, risk, gain, is_taken, worst_target }
-        };
-        let is_allowed = model.allows(outlook);
-        if targets.is_empty() {
-            return Some(division(strategy, outlook, is_allowed, None));
+        let is_taken = policy.switch.as_ref()?.allows(outlook);
+        let Outlook { risk, gain } = outlook;
+        let best = Division { strategy, risk, gain, is_taken, worst_target: None };
+        match self.targets.is_empty() {
+            true => Some(best),
+            false => self.division_for_targets(drive, observed, slots, best),
         }
-        let standing = Standing::new(targets, &drive.report(), policy, observed, memory)?;
+    }
+
+    /// The best way to divide channels where there are targets: `best`, which is it for the
+    /// latencies of all, unless another one keeps more targets.
+    fn division_for_targets(
+        &mut self,
+        drive: &Simulator,
+        observed: &ObservedMix,
+        slots: u64,
+        mut best: Division,
+    ) -> Option<Division> {
+        let (policy, memory) = (self.policy, &mut self.memory);
+        let standing = Standing::new(self.targets, &drive.report(), policy, observed, memory)?;
         let now = standing.now();
         let worst = |off: &[Off]| off.iter().copied().fold(0.0, f64::max);
         let told = |then: &[Off]| Some(TargetForecast { now: worst(now), then: worst(then) });
-        let then = standing.under(&strategy, policy, memory)?;
-        let is_taken =
-            is_allowed && then.iter().zip(now).all(|(then, now)| *then <= now.max(SPARE));
-        let usual = division(strategy, outlook, is_taken, told(&then));
         let kept = |off: &[Off]| off.iter().filter(|off| **off <= 1.0).count();
-        let kept_else = if is_taken { kept(&then) } else { kept(now) };
-        if kept_else == targets.len() {
-            return Some(usual);
+        let takes_at_most = |then: &[Off], limit: f64| {
+            then.iter().zip(now).all(|(then, now)| *then <= now.max(limit))
+        };
+        let then = standing.under(&best.strategy, policy, memory)?;
+        best.is_taken &= takes_at_most(&then, SPARE);
+        best.worst_target = told(&then);
+        let kept_by_best = kept(if best.is_taken { &then } else { now });
+        if kept_by_best == now.len() {
+            return Some(best);
         }
         let strategies = policy.divisions(observed, memory, usize::MAX);
-        let keeping = strategies.into_iter().filter_map(|strategy| {
+        let others = strategies.into_iter().filter_map(|strategy| {
             let then = standing.under(&strategy, policy, memory)?;
-            let is_sound = then.iter().zip(now).all(|(then, now)| *then <= now.max(1.0));
-            let kept = Some(kept(&then)).filter(|kept| is_sound && *kept > kept_else)?;
-            let outlook = policy.outlook(observed, slots, &strategy, memory)?;
-            let is_cheap = outlook.gain >= -PRICE_MAX;
-            is_cheap.then(|| (kept, division(strategy, outlook, true, told(&then))))
+            let kept = kept(&then);
+            if kept <= kept_by_best || !takes_at_most(&then, 1.0) {
+                return None;
+            }
+            let Outlook { risk, gain } = policy.outlook(observed, slots, &strategy, memory)?;
+            let worst_target = told(&then);
+            let division = Division { strategy, risk, gain, is_taken: true, worst_target };
+            (gain >= -PRICE_MAX).then_some((kept, division))
         });
-        let order = |a: &(usize, Division), b: &(usize, Division)| {
+        let keeps_most = |a: &(usize, Division), b: &(usize, Division)| {
             a.0.cmp(&b.0).then(a.1.gain.total_cmp(&b.1.gain))
         };
-        Some(keeping.max_by(order).map_or(usual, |(_, division)| division))
+        Some(others.max_by(keeps_most).map_or(best, |(_, division)| division))
     }
 
     /// Shares all channels for the rest of the run.
