@@ -6,10 +6,11 @@
 //!
 //! LABELS is a file of `ssdtune keeper label`. With a SHARE below 1 the lightest writer is promised
 //! that share of the mean write latency that it has on shared channels: sharing never keeps it.
-//! With one of 1 or more the busiest reader is promised so many times its mean read latency:
-//! sharing always keeps it, and dividing may not. A line for each mix: the tenant's latency over
-//! the promise (1 or less: kept) and the latencies of all over those of Shared, of both allocators
-//! and of the best strategy (parts by kind or for each tenant) from the beginning on.
+//! A SHARE of 1 or more is for the busiest reader: it is promised SHARE times the mean read latency
+//! that it has on shared channels. Sharing always keeps that, dividing may not. A line for each
+//! mix: the tenant's latency over the promise (1 or less: kept) and the latencies of all over those
+//! of Shared, of both allocators and of the best strategy (parts by kind or for each tenant) from
+//! the beginning on.
 
 use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};

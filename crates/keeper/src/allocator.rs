@@ -224,7 +224,7 @@ impl<'a> Allocator<'a> {
         })
     }
 
-    /// The same, if it is to keep targets before it looks at the latencies of all. Where some are
+    /// This allocator, now told of targets, which go before the latencies of all. Where some are
     /// missed on shared channels, it divides them by a strategy that is forecast to keep more of
     /// them, to break none, and to make latencies of the run at most 10.5 % longer, whatever its
     /// risk. A division for the latencies of all must leave each target with a fifth to spare, or

@@ -470,7 +470,7 @@ mod tests {
                     (total - expected).abs() <= 1e-9 * expected,
                     "{} {} {}", strategy, total, expected
                 );
-                // The same from what each tenant has.
+                // Latencies of all tenants, weighted by their requests, add up to the total.
                 let all = Rates::sum(observed.rates.iter());
                 let own = forecast.of_tenants(&network, &on_drive, &observed);
                 let of_tenants: f64 = (own.iter().zip(&observed.rates))
