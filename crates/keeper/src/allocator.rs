@@ -388,17 +388,17 @@ impl<'a> Allocator<'a> {
         if kept_by_best == now.len() {
             return Some(best);
         }
-        let strategies = policy.divisions(observed, memory, usize::MAX);
-        let others = strategies.into_iter().filter_map(|strategy| {
+        let mut strategies = policy.divisions(observed, memory, usize::MAX);
+        strategies.retain(|strategy| {
+            let then = standing.under(strategy, policy, memory);
+            then.is_some_and(|then| kept(&then) > kept_by_best && takes_at_most(&then, 1.0))
+        });
+        let outlooks = policy.outlooks(observed, slots, strategies, memory);
+        let others = outlooks.into_iter().filter_map(|(strategy, Outlook { risk, gain })| {
             let then = standing.under(&strategy, policy, memory)?;
-            let kept = kept(&then);
-            if kept <= kept_by_best || !takes_at_most(&then, 1.0) {
-                return None;
-            }
-            let Outlook { risk, gain } = policy.outlook(observed, slots, &strategy, memory)?;
             let worst_target = told(&then);
             let division = Division { strategy, risk, gain, is_taken: true, worst_target };
-            (gain >= -PRICE_MAX).then_some((kept, division))
+            (gain >= -PRICE_MAX).then_some((kept(&then), division))
         });
         let keeps_most = |a: &(usize, Division), b: &(usize, Division)| {
             a.0.cmp(&b.0).then(a.1.gain.total_cmp(&b.1.gain))

@@ -198,7 +198,8 @@ pub(crate) fn switch_examples(policy: &Policy, judged: &[Judged]) -> Vec<SwitchE
             let observed = seen(&period, policy.intensity, switch.settled.clone());
             let (slots, strategy) = (switch.slots, &switch.strategy);
             policy.choose(&observed, &mut memory);
-            let inputs = policy.switch_inputs(&observed, slots, strategy, &mut memory)?;
+            let of_one = std::slice::from_ref(strategy);
+            let inputs = policy.switch_inputs(&observed, slots, of_one, &mut memory).pop()??;
             Some(SwitchExample { inputs, log_ratio: switch.over_shared.ln() })
         };
         mix.switches.iter().filter_map(example).collect()
@@ -217,8 +218,8 @@ pub(crate) fn score_switches(policy: &Policy, judged: &[Judged]) -> Option<Switc
     let mut examples = switch_examples(policy, judged);
     examples.retain(|one| model.looks_at(one));
     let switches = examples.len();
-    let allowed: Vec<(f64, &SwitchExample)> = (examples.iter())
-        .map(|one| (model.outlook(&one.inputs), one))
+    let inputs: Vec<_> = examples.iter().map(|one| one.inputs).collect();
+    let allowed: Vec<(f64, &SwitchExample)> = (model.outlooks(&inputs).into_iter().zip(&examples))
         .filter(|(outlook, _)| model.allows(*outlook))
         .map(|(outlook, one)| (outlook.risk.clamp(0.0, 1.0), one))
         .collect();

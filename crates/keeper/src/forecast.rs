@@ -9,7 +9,7 @@
 //! of every strategy of a labelled mix is an example of them.
 //!
 //! Cost: the 42 strategies of four tenants have 34 different parts. A network is asked about each
-//! once.
+//! once, and about all of them at the same time.
 
 use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, Rates};
@@ -84,17 +84,8 @@ pub(crate) fn latencies_ns(
     drive: &DriveFigures,
     buffer: &mut Buffer,
 ) -> [f64; OUTPUTS] {
-    told_ns(network, &inputs(rates, waits, unevenness, channels, drive), drive, buffer)
-}
-
-/// Mean latencies of reads and of writes in nanoseconds, by a network that is told this.
-pub(crate) fn told_ns(
-    network: &MlpModel,
-    row: &[f64; INPUTS],
-    drive: &DriveFigures,
-    buffer: &mut Buffer,
-) -> [f64; OUTPUTS] {
-    let outputs = network.predict_one(row, buffer).expect("finite numbers, as many as it has");
+    let row = inputs(rates, waits, unevenness, channels, drive);
+    let outputs = network.predict_one(&row, buffer).expect("finite numbers, as many as it has");
     [0, 1].map(|op| latency_ns(outputs[op], row[WAITS[op]], drive))
 }
 
@@ -171,46 +162,56 @@ impl Forecast {
         let width = self.drive.channels as usize + 1;
         let rows = Rows::new(observed);
         let Self { drive, part_lists, memory, contributions, totals } = self;
-        let mut asked = Asked::new(network, observed, *drive, 0.0, memory);
+        let mut asked = Asked::new(observed, *drive, 0.0, memory);
         let mut waits: [Option<(Vec<Waits>, f64)>; *TENANTS.end() + 3] = Default::default();
         contributions.clear();
         contributions.resize(rows.owners().len() * width, f64::NAN);
-        totals.clear();
-        for parts in &part_lists[observed.rates.len() - TENANTS.start()].0 {
-            let is_possible = parts.first().is_some_and(|part| part.0 != WRITERS || rows.has_kinds);
-            let mut total = if is_possible { 0.0 } else { f64::INFINITY };
-            for &(owner, channels) in parts.iter().filter(|_| is_possible) {
+        let part_lists = &part_lists[observed.rates.len() - TENANTS.start()].0;
+        let is_possible = |parts: &[(Owner, u32)]| {
+            parts.first().is_some_and(|part| part.0 != WRITERS || rows.has_kinds)
+        };
+        let place = |owner: Owner, channels: u32| rows.of[owner] * width + channels as usize;
+        for &(owner, channels) in part_lists.iter().filter(|parts| is_possible(parts)).flatten() {
+            let place = place(owner, channels);
+            if contributions[place].is_nan() {
+                contributions[place] = 0.0;
                 let row = rows.of[owner];
-                let known = &mut contributions[row * width + channels as usize];
-                if known.is_nan() {
-                    let part = Part { tenants: rows.tenants[row], channels };
-                    let (own, uneven) =
-                        waits[row].get_or_insert_with(|| asked.all_waits(part.tenants));
-                    let ns = asked.told(part, (own[channels as usize], *uneven), 1.0);
-                    *known = asked.added(part, ns);
-                }
-                total += *known;
+                let part = Part { tenants: rows.tenants[row], channels };
+                let (own, uneven) = waits[row].get_or_insert_with(|| asked.all_waits(part.tenants));
+                asked.ask(place, part, (own[channels as usize], *uneven), 1.0);
             }
-            totals.push(total);
         }
+        asked.answer(network, |place, added, _| contributions[place] = added);
+        totals.clear();
+        totals.extend(part_lists.iter().map(|parts| match is_possible(parts) {
+            true => parts.iter().map(|part| contributions[place(part.0, part.1)]).sum(),
+            false => f64::INFINITY,
+        }));
         totals
     }
 
-    /// The total in nanoseconds under one strategy for the tenants as the drive numbers them, if
-    /// each of its parts is asked for more than was observed by this number of standard deviations:
-    /// a period is only a sample.
+    /// The totals in nanoseconds under some strategies for the tenants as the drive numbers them,
+    /// if each of their parts is asked for more than was observed by this number of standard
+    /// deviations: a period is only a sample.
     ///
     /// # Panics
     /// If the network is not one for parts.
-    pub(crate) fn total(
+    pub(crate) fn busy_totals(
         &mut self,
         network: &MlpModel,
-        strategy: &Strategy,
+        strategies: &[&Strategy],
         observed: &ObservedMix,
         deviations: f64,
-    ) -> f64 {
-        let mut asked = Asked::new(network, observed, self.drive, deviations, &mut self.memory);
-        strategy.parts(self.drive.channels, &observed.writers).map(|part| asked.part(part)).sum()
+    ) -> Vec<f64> {
+        let mut asked = Asked::new(observed, self.drive, deviations, &mut self.memory);
+        for (place, strategy) in strategies.iter().enumerate() {
+            for part in strategy.parts(self.drive.channels, &observed.writers) {
+                asked.ask_busy(place, part);
+            }
+        }
+        let mut totals = vec![0.0; strategies.len()];
+        asked.answer(network, |place, added, _| totals[place] += added);
+        totals
     }
 
     /// Mean latencies of each tenant's reads and writes under one strategy, in nanoseconds, for the
@@ -224,12 +225,14 @@ impl Forecast {
         strategy: &Strategy,
         observed: &ObservedMix,
     ) -> Vec<[f64; OUTPUTS]> {
-        let mut asked = Asked::new(network, observed, self.drive, 0.0, &mut self.memory);
+        let mut asked = Asked::new(observed, self.drive, 0.0, &mut self.memory);
+        let parts: Vec<Part> = strategy.parts(self.drive.channels, &observed.writers).collect();
+        parts.iter().enumerate().for_each(|(place, part)| asked.ask_busy(place, *part));
         let mut all = vec![[0.0; OUTPUTS]; observed.rates.len()];
-        for part in strategy.parts(self.drive.channels, &observed.writers) {
-            let own = asked.latencies_ns(part);
-            (0..all.len()).filter(|t| part.tenants.contains(*t)).for_each(|t| all[t] = own);
-        }
+        asked.answer(network, |place, _, own| {
+            let tenants = parts[place].tenants;
+            (0..all.len()).filter(|t| tenants.contains(*t)).for_each(|t| all[t] = own);
+        });
         all
     }
 }
@@ -271,9 +274,8 @@ impl Rows {
     }
 }
 
-/// A network and the mix that it is asked about.
+/// A mix, and what a network is asked about it: questions gather until all are answered together.
 struct Asked<'a> {
-    network: &'a MlpModel,
     observed: &'a ObservedMix,
     drive: DriveFigures,
     all: Rates,
@@ -287,25 +289,24 @@ struct AskedMemory {
     buffer: Buffer,
     /// What some tenants ask for together in each slot.
     slots: Vec<[f64; 2]>,
+    /// What is asked: for whom, a number that is the caller's, and what share of all reads and of
+    /// all writes the part has.
+    questions: Vec<(usize, [f64; OUTPUTS])>,
+    /// What the network is told for each question.
+    rows: Vec<f64>,
 }
 
 impl<'a> Asked<'a> {
     fn new(
-        network: &'a MlpModel,
         observed: &'a ObservedMix,
         drive: DriveFigures,
         deviations: f64,
         memory: &'a mut AskedMemory,
     ) -> Self {
         let all = Rates::sum(observed.rates.iter());
-        Self { network, observed, drive, all, deviations, memory }
-    }
-
-    /// What a part adds to the total, in nanoseconds, whose reads and writes take so long.
-    fn added(&self, part: Part, [read, write]: [f64; OUTPUTS]) -> f64 {
-        let own = self.rates(part.tenants);
-        let [reads, writes] = [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]));
-        reads * read + writes * write
+        memory.questions.clear();
+        memory.rows.clear();
+        Self { observed, drive, all, deviations, memory }
     }
 
     /// What these tenants ask for in a second.
@@ -322,21 +323,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What a part adds to the total, in nanoseconds, if it is asked for more than was observed.
-    fn part(&mut self, part: Part) -> f64 {
-        let ns = self.latencies_ns(part);
-        self.added(part, ns)
-    }
-
-    /// Mean latencies of the reads and of the writes of a part, in nanoseconds, if it is asked for
-    /// more than was observed.
-    fn latencies_ns(&mut self, part: Part) -> [f64; OUTPUTS] {
+    /// Asks about a part that is asked for more than was observed, by the number of deviations.
+    fn ask_busy(&mut self, place: usize, part: Part) {
         let more = 1.0 + self.deviations * self.deviation(part);
         self.gather(part.tenants, more);
         let uneven = self.unevenness(part.tenants);
         let per_s = self.drive.pages_per_s(part.channels);
         let waits = waits(&self.memory.slots, self.observed.slot_seconds, per_s);
-        self.told(part, (waits, uneven), more)
+        self.ask(place, part, (waits, uneven), more);
     }
 
     /// How unevenly what was gathered for these tenants comes.
@@ -356,21 +350,38 @@ impl<'a> Asked<'a> {
             let first = all.len();
             let per_s = std::array::from_fn(|n| self.drive.pages_per_s((first + n) as u32));
             let mut tanks = Tanks::<LANES>::new(self.observed.slot_seconds, per_s);
-            self.memory.slots.iter().for_each(|&[read, written]| tanks.add(read, written));
+            tanks.add_all(&self.memory.slots);
             all.extend(tanks.waits());
         }
         (all, uneven)
     }
 
-    /// Mean latencies of the reads and of the writes of a part with these waits, in nanoseconds, by
-    /// the network; 0 if it is asked for nothing. It is asked for `more` times what was observed.
-    fn told(&mut self, part: Part, (waits, uneven): (Waits, f64), more: f64) -> [f64; OUTPUTS] {
+    /// Asks about a part with these waits, of which `more` times is asked what was observed.
+    /// Nothing is asked about a part whose tenants ask for nothing.
+    fn ask(&mut self, place: usize, part: Part, (waits, uneven): (Waits, f64), more: f64) {
         let own = self.rates(part.tenants);
         if own.requests == [0.0; 2] {
-            return [0.0; OUTPUTS];
+            return;
         }
-        let (own, buffer) = (own.times(more), &mut self.memory.buffer);
-        latencies_ns(self.network, &own, (&waits, uneven), part.channels, &self.drive, buffer)
+        let shares = [0, 1].map(|n| ratio(own.requests[n], self.all.requests[n]));
+        let row = inputs(&own.times(more), &waits, uneven, part.channels, &self.drive);
+        self.memory.questions.push((place, shares));
+        self.memory.rows.extend_from_slice(&row);
+    }
+
+    /// Tells `take` for each question, in the order in which they were asked, for whom it was, what
+    /// the part adds to the total and the mean latencies of its reads and writes, in nanoseconds.
+    fn answer(self, network: &MlpModel, mut take: impl FnMut(usize, f64, [f64; OUTPUTS])) {
+        let AskedMemory { buffer, questions, rows, .. } = self.memory;
+        if questions.is_empty() {
+            return;
+        }
+        let found = network.predict_rows(rows, buffer).expect("finite numbers, as many as it has");
+        let answers = rows.chunks_exact(INPUTS).zip(found.chunks_exact(OUTPUTS));
+        for ((place, shares), (row, found)) in questions.iter().zip(answers) {
+            let ns = [0, 1].map(|op| latency_ns(found[op], row[WAITS[op]], &self.drive));
+            take(*place, shares[0] * ns[0] + shares[1] * ns[1], ns);
+        }
     }
 
     /// The standard deviation of what a part is asked for, as a share of the mean, if its tenants

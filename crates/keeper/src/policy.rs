@@ -322,8 +322,8 @@ impl Policy {
         let doubtful_gain = match best {
             0 => 0.0,
             // Where requests come in bursts more is wanted: the next period may be another one.
-            _ => match self.busy_promise(observed, memory, &favourite) {
-                Some(promise) => promise - self.doubt * observed.burst.max(1.0).ln(),
+            _ => match self.busy_promises(observed, memory, std::slice::from_ref(&favourite)) {
+                Some(promises) => promises[0] - self.doubt * observed.burst.max(1.0).ln(),
                 None => gain,
             },
         };
@@ -334,37 +334,51 @@ impl Policy {
         Choice { strategy, favourite, gain, doubtful_gain }
     }
 
-    /// What a strategy of the drive promises over `Shared`, as a logarithm of latencies, if each
+    /// What some strategies of the drive promise over `Shared`, as logarithms of latencies, if each
     /// part, and under `Shared` the whole drive, is asked for [`DEVIATIONS`] standard deviations
     /// more than was observed; `None` if the network is not one for parts.
-    fn busy_promise(
+    fn busy_promises(
         &self,
         observed: &ObservedMix,
         memory: &mut DecisionMemory,
-        strategy: &Strategy,
-    ) -> Option<f64> {
+        strategies: &[Strategy],
+    ) -> Option<Vec<f64>> {
         let forecast = memory.forecast.as_mut()?;
-        let mut total = |one: &Strategy| forecast.total(&self.network, one, observed, DEVIATIONS);
-        let shared = *memory.busy_shared.get_or_insert_with(|| total(&Strategy::Shared));
-        Some((shared / total(strategy)).ln())
+        // Shared comes first: the last decision may know it.
+        let known = memory.busy_shared;
+        let shared = known.is_none().then_some(&Strategy::Shared);
+        let asked: Vec<&Strategy> = shared.into_iter().chain(strategies).collect();
+        let totals = forecast.busy_totals(&self.network, &asked, observed, DEVIATIONS);
+        let (shared, own) = match known {
+            Some(known) => (known, &totals[..]),
+            None => (totals[0], &totals[1..]),
+        };
+        memory.busy_shared = Some(shared);
+        Some(own.iter().map(|own| (shared / own).ln()).collect())
     }
 
-    /// The inputs of a [`SwitchModel`] for dividing the channels by `strategy` after `slots` slots,
-    /// of which a period T has 250. [`Policy::choose`] must have seen the same observation
-    /// before: the promises come from its memory. `None` if the network is not one for parts or
-    /// does not know the strategy, nothing was asked for, or the strategy divides nothing.
+    /// The inputs of a [`SwitchModel`] for dividing the channels by each of `strategies` after
+    /// `slots` slots, of which a period T has 250. [`Policy::choose`] must have seen the same
+    /// observation before: the promises come from its memory. There are none if the network is not
+    /// one for parts, and `None` stands for a strategy that it does not know or that divides
+    /// nothing, or if nothing was asked for.
     pub(crate) fn switch_inputs(
         &self,
         observed: &ObservedMix,
         slots: u64,
-        strategy: &Strategy,
+        strategies: &[Strategy],
         memory: &mut DecisionMemory,
-    ) -> Option<[f64; switch::INPUTS]> {
-        let place = memory.place(observed.writers.len(), &observed.to_ordered(strategy))?;
-        let promises =
-            [self.gain(memory, 0, place), self.busy_promise(observed, memory, strategy)?];
-        let inputs = switch::inputs(observed, slots, strategy, promises, self.drive());
-        inputs.iter().all(|input| input.is_finite()).then_some(inputs)
+    ) -> Vec<Option<[f64; switch::INPUTS]>> {
+        let Some(busy) = self.busy_promises(observed, memory, strategies) else {
+            return Vec::new();
+        };
+        let of = |(strategy, busy): (&Strategy, f64)| {
+            let place = memory.place(observed.writers.len(), &observed.to_ordered(strategy))?;
+            let promises = [self.gain(memory, 0, place), busy];
+            let inputs = switch::inputs(observed, slots, strategy, promises, self.drive());
+            inputs.iter().all(|input| input.is_finite()).then_some(inputs)
+        };
+        strategies.iter().zip(busy).map(of).collect()
     }
 
     /// Mean latencies of each tenant's reads and writes under a strategy of the drive, in
@@ -399,17 +413,22 @@ impl Policy {
         first.map(|at| observed.to_drive(&strategies[at])).collect()
     }
 
-    /// What is forecast of dividing the channels by a strategy after `slots` slots; `None` if the
-    /// policy has no switch model, or as of [`Policy::switch_inputs`].
-    pub(crate) fn outlook(
+    /// What is forecast of dividing the channels by each of some strategies after `slots` slots,
+    /// beside the strategy. A strategy is left out if the policy has no switch model, or where
+    /// [`Policy::switch_inputs`] gives nothing.
+    pub(crate) fn outlooks(
         &self,
         observed: &ObservedMix,
         slots: u64,
-        strategy: &Strategy,
+        mut strategies: Vec<Strategy>,
         memory: &mut DecisionMemory,
-    ) -> Option<Outlook> {
-        let inputs = self.switch_inputs(observed, slots, strategy, memory)?;
-        Some(self.switch.as_ref()?.outlook(&inputs))
+    ) -> Vec<(Strategy, Outlook)> {
+        let Some(model) = &self.switch else { return Vec::new() };
+        let inputs = self.switch_inputs(observed, slots, &strategies, memory);
+        let mut is_known = inputs.iter().map(Option::is_some);
+        strategies.retain(|_| is_known.next().unwrap_or(false));
+        let inputs: Vec<_> = inputs.into_iter().flatten().collect();
+        strategies.into_iter().zip(model.outlooks(&inputs)).collect()
     }
 
     /// The division with the greatest expected gain, with its risk and gain, after `slots` slots,
@@ -424,20 +443,11 @@ impl Policy {
         memory: &mut DecisionMemory,
     ) -> Option<(Strategy, Outlook)> {
         let model = self.switch.as_ref()?;
-        let mut best: Option<(bool, Strategy, Outlook)> = None;
-        for strategy in self.divisions(observed, memory, PROPOSALS) {
-            let Some(outlook) = self.outlook(observed, slots, &strategy, memory) else {
-                continue;
-            };
-            let is_allowed = model.allows(outlook);
-            let is_better = best.as_ref().is_none_or(|(was_allowed, _, known)| {
-                (is_allowed, outlook.gain) > (*was_allowed, known.gain)
-            });
-            if is_better {
-                best = Some((is_allowed, strategy, outlook));
-            }
-        }
-        best.map(|(_, strategy, outlook)| (strategy, outlook))
+        let worth = |outlook: Outlook| (model.allows(outlook), outlook.gain);
+        let proposals = self.divisions(observed, memory, PROPOSALS);
+        let outlooks = self.outlooks(observed, slots, proposals, memory);
+        // Of equal ones the first.
+        outlooks.into_iter().reduce(|a, b| if worth(b.1) > worth(a.1) { b } else { a })
     }
 
     /// What one strategy promised over another in the last decision, both by their places among

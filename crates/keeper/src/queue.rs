@@ -12,6 +12,7 @@
 
 use crate::features::{DEVIATION_GROUPS, SlotPages, equal_groups};
 use crate::rates::ratio;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Mean waits in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -54,21 +55,29 @@ impl<const RATES: usize> Tanks<RATES> {
     }
 
     /// Adds pages read and written in the next slot.
+    #[inline(always)]
     pub fn add(&mut self, read: f64, written: f64) {
         let Self { drained, left, sums, pages, .. } = self;
         pages[0] += read;
         pages[1] += written;
         for rate in 0..RATES {
+            // A comparison costs less than `f64::max`, which must also answer for NaN.
+            let above_0 = |pages: f64| if pages > 0.0 { pages } else { 0.0 };
             // Twice what stands in the tank in the middle of the slot.
-            let next = (left[0][rate] + read - drained[rate]).max(0.0);
+            let next = above_0(left[0][rate] + (read - drained[rate]));
             sums[0][rate] += read * (left[0][rate] + next);
             left[0][rate] = next;
-            let next = (left[1][rate] + (read + written) - drained[rate]).max(0.0);
+            let next = above_0(left[1][rate] + (read + written - drained[rate]));
             let both = left[1][rate] + next;
             sums[1][rate] += read * both;
             sums[2][rate] += written * both;
             left[1][rate] = next;
         }
+    }
+
+    /// Adds the pages that are read and written in each of the slots that follow.
+    pub fn add_all(&mut self, slots: &[[f64; 2]]) {
+        Arch::new().dispatch(AddAll { tanks: self, slots });
     }
 
     /// The mean waits until now.
@@ -82,11 +91,30 @@ impl<const RATES: usize> Tanks<RATES> {
     }
 }
 
+/// [`Tanks::add_all`], compiled for each width of vectors.
+struct AddAll<'a, const RATES: usize> {
+    tanks: &'a mut Tanks<RATES>,
+    slots: &'a [[f64; 2]],
+}
+
+impl<const RATES: usize> NullaryFnOnce for AddAll<'_, RATES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut tanks = self.tanks.clone();
+        for &[read, written] in self.slots {
+            tanks.add(read, written);
+        }
+        *self.tanks = tanks;
+    }
+}
+
 /// The waits of pages that come in these slots, `slot_seconds` long, at a rate at which they may be
 /// served.
 pub(crate) fn waits(slots: &[[f64; 2]], slot_seconds: f64, pages_per_s: f64) -> Waits {
     let mut tank = Tanks::new(slot_seconds, [pages_per_s]);
-    slots.iter().for_each(|&[read, written]| tank.add(read, written));
+    tank.add_all(slots);
     let [waits] = tank.waits();
     waits
 }
@@ -108,13 +136,19 @@ pub(crate) fn unevenness(slots: &[[f64; 2]], request_pages: [f64; 2]) -> f64 {
     let groups = equal_groups(slots.len());
     let mut tenths = [0.0; DEVIATION_GROUPS];
     let tenths = &mut tenths[..groups];
-    let mut at_random = 0.0;
-    for (number, [read, written]) in slots.iter().enumerate() {
-        tenths[number * groups / slots.len()] += read + written;
-        at_random += read * request_pages[0] + written * request_pages[1];
+    let mut all = [0.0; 2];
+    let (size, over) = (slots.len() / groups, slots.len() % groups);
+    // Nearly always nothing is over, and nothing need be divided.
+    let first = |n: usize| if over == 0 { n * size } else { (n * slots.len()).div_ceil(groups) };
+    for (number, tenth) in tenths.iter_mut().enumerate() {
+        let add = |sum: [f64; 2], slot: &[f64; 2]| [sum[0] + slot[0], sum[1] + slot[1]];
+        let own = slots[first(number)..first(number + 1)].iter().fold([0.0; 2], add);
+        *tenth = own[0] + own[1];
+        all = add(all, &own);
     }
+    let at_random = all[0] * request_pages[0] + all[1] * request_pages[1];
     let count = groups as f64;
-    let mean = tenths.iter().sum::<f64>() / count;
+    let mean = (all[0] + all[1]) / count;
     let squares: f64 = tenths.iter().map(|tenth| (tenth - mean).powi(2)).sum();
     ratio(squares / (count - 1.0), at_random / count)
 }

@@ -9,14 +9,14 @@
 //! is the probability that the run ends more than [`HARMLESS`] above one that shares to its end,
 //! and the *gain*. Channels are divided where the risk is small and the gain is worth it.
 //!
-//! Cost: 400 trees of five questions, 2 us, for each proposal.
+//! Cost: 400 trees of five questions, for up to four proposals at once.
 
 use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, SLOTS};
 use crate::rates::{Rates, ratio};
 use crate::strategy::Strategy;
 use crate::watch::MOMENTS;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::tree::{BoostError, BoostModel, BoostParams};
 
@@ -204,18 +204,21 @@ impl SwitchModel {
         Ok(Some(Self { risk_max: 0.0, gain_min: GAIN_MIN, load_min, moments, trees }))
     }
 
-    /// What is forecast from these inputs.
+    /// What is forecast from each of these inputs.
     ///
     /// # Panics
     /// If the trees are not for such inputs, or a number is not finite.
-    pub(crate) fn outlook(&self, inputs: &[f64; INPUTS]) -> Outlook {
-        let mut outputs = [0.0; OUTPUTS];
-        self.trees.predict_one(inputs, &mut outputs).expect("as many finite numbers as it has");
-        let [risk, log_ratio] = outputs;
-        match inputs[LOAD] < self.load_min {
-            true => Outlook { risk, gain: (-log_ratio).min(0.0) },
-            false => Outlook { risk, gain: -log_ratio },
+    pub(crate) fn outlooks(&self, inputs: &[[f64; INPUTS]]) -> Vec<Outlook> {
+        if inputs.is_empty() {
+            return Vec::new();
         }
+        let found = self.trees.predict(ArrayView2::from(inputs)).expect("sound numbers");
+        let outlook = |(inputs, found): (&[f64; INPUTS], ArrayView1<'_, f64>)| {
+            let (risk, gain) = (found[0], -found[1]);
+            let is_quiet = inputs[LOAD] < self.load_min;
+            Outlook { risk, gain: if is_quiet { gain.min(0.0) } else { gain } }
+        };
+        inputs.iter().zip(found.rows()).map(outlook).collect()
     }
 
     /// Whether an allocator looks at the moment of an example.
@@ -320,8 +323,8 @@ mod tests {
         model.risk_max = 0.1;
         // Loads are even from 0 to 1, and gains do not depend on them.
         assert!((model.load_min - 0.05).abs() < 0.03, "{}", model.load_min);
-        for example in &unknown {
-            let outlook = model.outlook(&example.inputs);
+        let inputs: Vec<_> = unknown.iter().map(|example| example.inputs).collect();
+        for (example, outlook) in unknown.iter().zip(model.outlooks(&inputs)) {
             if example.inputs[LOAD] < model.load_min {
                 assert!(!model.allows(outlook), "{outlook:?} {example:?}");
             } else if (example.inputs[13] - 0.7).abs() > 0.05 {

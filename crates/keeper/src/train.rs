@@ -524,8 +524,8 @@ fn learn_switches(folds: &[Fold]) -> Result<Option<SwitchModel>, BoostError> {
         let others = examples.iter().enumerate().filter(|(other, _)| *other != number);
         let known: Vec<&SwitchExample> = others.flat_map(|(_, own)| own).collect();
         let Some(mut model) = SwitchModel::fit(&known)? else { return Ok(None) };
-        for example in unknown {
-            let outlook = model.outlook(&example.inputs);
+        let inputs: Vec<_> = unknown.iter().map(|example| example.inputs).collect();
+        for (example, outlook) in unknown.iter().zip(model.outlooks(&inputs)) {
             for (cost, risk_max) in costs.iter_mut().zip(RISKS) {
                 model.risk_max = risk_max;
                 if model.allows(outlook) {

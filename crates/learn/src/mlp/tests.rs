@@ -59,6 +59,42 @@ fn layers_of_any_width_add_up_in_the_order_of_their_inputs() {
 }
 
 #[test]
+fn rows_are_predicted_together_as_they_are_alone() {
+    let (mut rng, mut buffer) = (crate::random::stream(9, 0), Buffer::default());
+    let mut draw =
+        |count: usize| -> Vec<f64> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    for outputs in [1, 2, 3, 7, 8, 11, 34] {
+        let layers = [(5, 13), (13, outputs)].map(|(inputs, units)| Layer {
+            inputs,
+            weights: draw(inputs * units),
+            bias: draw(units),
+        });
+        for output in [Output::Linear, Output::Softmax] {
+            let model = MlpModel::new(Activation::Logistic, output, layers.to_vec()).unwrap();
+            for rows in [1, 3, 7, 8, 9, 16, 70] {
+                let all = draw(rows * 5);
+                let alone: Vec<f64> = all
+                    .chunks(5)
+                    .flat_map(|row| model.predict_one(row, &mut buffer).unwrap().to_vec())
+                    .collect();
+                let at = format!("{rows} rows, {outputs} outputs, {output:?}");
+                assert_eq!(model.predict_rows(&all, &mut buffer).unwrap(), alone, "{at}");
+                let matrix = ndarray::Array2::from_shape_vec((rows, 5), all).unwrap();
+                let found = model.predict(matrix.view()).unwrap();
+                assert_eq!(found.into_raw_vec_and_offset().0, alone, "{at}");
+            }
+        }
+        let model = MlpModel::new(Activation::Relu, Output::Linear, layers.to_vec()).unwrap();
+        let mut error = |rows: &[f64]| model.predict_rows(rows, &mut buffer).unwrap_err();
+        assert_eq!(error(&[0.0; 9]), DataError::ColumnCount { expected: 5, found: 4 });
+        assert_eq!(error(&[]), DataError::NoRows);
+        let bad = [[0.0; 5], [0.0, 0.0, f64::INFINITY, 0.0, 0.0]].concat();
+        let (row, column, value) = (1, 2, f64::INFINITY);
+        assert_eq!(error(&bad), DataError::NotFinite { row, column, value });
+    }
+}
+
+#[test]
 fn a_model_survives_its_file_and_a_damaged_one_does_not() {
     let model = small(Output::Softmax);
     let text = serde_json::to_string(&model).unwrap();

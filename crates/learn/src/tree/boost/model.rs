@@ -1,11 +1,15 @@
 //! The fitted boosted trees.
 
 use super::params::DEPTH_MAX;
-use crate::errors::{check_columns, check_finite, check_row};
+use crate::errors::{check_columns, check_finite};
 use crate::guard::checked_model;
+use crate::vmath::vectorised;
 use crate::{DataError, ModelError, Version};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
+
+/// Rows that are asked the same question at once.
+const ROWS: usize = 4;
 
 /// Fitted boosted trees, whose prediction is the sum over the trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,11 +58,58 @@ impl SymmetricTree {
         &self.leaves[leaf * outputs..(leaf + 1) * outputs]
     }
 
-    #[inline]
-    fn leaf_of(&self, row: &[f64]) -> usize {
-        let questions = self.columns.iter().zip(&self.thresholds);
-        questions
-            .fold(0, |leaf, (&column, threshold)| 2 * leaf + usize::from(row[column] > *threshold))
+    /// The leaf of each row; `columns` are the columns of the rows.
+    #[inline(always)]
+    fn leaves_of(&self, columns: &[[f64; ROWS]]) -> [u64; ROWS] {
+        let mut leaves = [0; ROWS];
+        for (&column, &threshold) in self.columns.iter().zip(&self.thresholds) {
+            for (leaf, cell) in leaves.iter_mut().zip(columns[column]) {
+                *leaf = 2 * *leaf + u64::from(cell > threshold);
+            }
+        }
+        leaves
+    }
+}
+
+vectorised! {
+    /// Writes what the trees say of some rows to `found`, row by row, a place for each of `outputs`
+    /// outputs; `columns` are the columns of the rows.
+    fn add_up<'a>(
+        trees: &'a [SymmetricTree],
+        columns: &'a [[f64; ROWS]],
+        outputs: usize,
+        found: &'a mut [f64],
+    ) {
+        let mut first = 0;
+        while first + 2 <= outputs {
+            add_some::<2>(trees, columns, outputs, first, found);
+            first += 2;
+        }
+        if first < outputs {
+            add_some::<1>(trees, columns, outputs, first, found);
+        }
+    }
+}
+
+/// Writes what the trees say of `N` outputs, from `first` on. The sums stay in registers.
+#[inline(always)]
+fn add_some<const N: usize>(
+    trees: &[SymmetricTree],
+    columns: &[[f64; ROWS]],
+    outputs: usize,
+    first: usize,
+    found: &mut [f64],
+) {
+    let mut sums = [[0.0; N]; ROWS];
+    for tree in trees {
+        for (leaf, sums) in tree.leaves_of(columns).into_iter().zip(&mut sums) {
+            let place = leaf as usize * outputs + first;
+            let values: &[f32; N] = tree.leaves[place..].first_chunk().expect("a place for each");
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += f64::from(*value));
+        }
+    }
+    for (found, sums) in found.chunks_exact_mut(outputs).zip(sums) {
+        found[first..][..N].copy_from_slice(&sums);
     }
 }
 
@@ -82,34 +133,21 @@ impl BoostModel {
     /// Predicts every row: a row of outputs for each.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         check_columns(x, self.columns)?;
-        let mut found = Array2::zeros((x.nrows(), self.outputs()));
-        for (row, mut out) in x.rows().into_iter().zip(found.rows_mut()) {
-            let mut values = vec![0.0; self.outputs()];
-            self.add_up(&row.to_vec(), &mut values);
-            out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
+        let mut found = vec![0.0; x.nrows() * self.outputs()];
+        let mut columns = vec![[0.0; ROWS]; self.columns];
+        let groups = x.axis_chunks_iter(Axis(0), ROWS);
+        for (rows, sums) in groups.zip(found.chunks_mut(ROWS * self.outputs())) {
+            for (cells, column) in columns.iter_mut().zip(rows.columns()) {
+                cells.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+            }
+            add_up(&self.trees, &columns, self.outputs(), sums);
         }
-        Ok(found)
-    }
-
-    /// Predicts one row into `outputs`, which has a place for each output.
-    ///
-    /// # Panics
-    /// If `outputs` has another length.
-    pub fn predict_one(&self, row: &[f64], outputs: &mut [f64]) -> Result<(), DataError> {
-        check_row(row, self.columns)?;
-        self.add_up(row, outputs);
-        Ok(())
-    }
-
-    fn add_up(&self, row: &[f64], outputs: &mut [f64]) {
-        outputs.fill(0.0);
-        for tree in &self.trees {
-            let values = tree.leaf(tree.leaf_of(row), outputs.len());
-            outputs.iter_mut().zip(values).for_each(|(sum, value)| *sum += f64::from(*value));
+        for sums in found.chunks_exact_mut(self.outputs()) {
+            for (sum, (base, scale)) in sums.iter_mut().zip(self.base.iter().zip(&self.scale)) {
+                *sum = base + scale * *sum;
+            }
         }
-        for (output, (base, scale)) in outputs.iter_mut().zip(self.base.iter().zip(&self.scale)) {
-            *output = base + scale * *output;
-        }
+        Ok(Array2::from_shape_vec((x.nrows(), self.outputs()), found).expect("a place for each"))
     }
 
     fn verify(&self) -> Result<(), ModelError> {
@@ -192,12 +230,29 @@ mod tests {
         let text = serde_json::to_string(&model).unwrap();
         let read: BoostModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, model);
-        let mut one = [0.0; 2];
-        read.predict_one(&x.row(0).to_vec(), &mut one).unwrap();
-        assert_eq!(one.to_vec(), model.predict(x.view()).unwrap().row(0).to_vec());
         for (from, to) in [("\"columns\":3", "\"columns\":1"), ("\"base\":[", "\"base\":[1.0,")] {
             assert!(text.contains(from));
             assert!(serde_json::from_str::<BoostModel>(&text.replacen(from, to, 1)).is_err());
+        }
+    }
+
+    #[test]
+    fn rows_together_are_predicted_as_by_asking_each_every_question() {
+        let x = data(11, 6).0;
+        for outputs in 1..=5 {
+            let y = Array2::from_shape_fn((11, outputs), |(row, n)| x[[row, n % 3]] * n as f64);
+            let model = BoostParams::new(20, 3).fit(x.view(), y.view()).unwrap();
+            let by_hand = Array2::from_shape_fn((11, outputs), |(row, output)| {
+                let value = |tree: &SymmetricTree| {
+                    let questions = tree.columns.iter().zip(&tree.thresholds);
+                    let is_above = questions.map(|(&column, cell)| x[[row, column]] > *cell);
+                    let leaf = is_above.fold(0, |leaf, above| 2 * leaf + usize::from(above));
+                    f64::from(tree.leaf(leaf, outputs)[output])
+                };
+                let sum = model.trees.iter().fold(0.0, |sum, tree| sum + value(tree));
+                model.base[output] + model.scale[output] * sum
+            });
+            assert_eq!(model.predict(x.view()).unwrap(), by_hand, "{outputs}");
         }
     }
 
