@@ -133,8 +133,8 @@ pub struct TargetForecast {
 pub enum AllocatorError {
     /// The policy is for a drive with another number of channels.
     #[error(
-        "the model is for drives of {trained} channels, this one has {found}: train one with \
-         `ssdtune keeper train`"
+        "the model is for drives of {trained} channels, this one has {found}: make labels for it \
+         with `ssdtune keeper label`, and a model of them with `ssdtune keeper train`"
     )]
     Channels {
         /// Channels of the drive that the policy was trained for.

@@ -42,7 +42,8 @@ impl Policy {
         stop: &AtomicBool,
     ) -> Result<Fitted, SimulationError> {
         check_divisible(device)?;
-        if self.is_for(device) {
+        // A drive with other channels is refused later, whatever a note would say.
+        if self.is_for(device) || self.channels != device.bus.channels {
             return Ok(Fitted { policy: self, note: None });
         }
         if self.drives == 1 {
@@ -53,9 +54,6 @@ impl Policy {
                 self.device, device.name
             );
             return Ok(Fitted { policy: self, note: Some(note) });
-        }
-        if self.channels != device.bus.channels {
-            return Ok(Fitted { policy: self, note: None });
         }
         let mut fixed = (**device).clone();
         fixed.mapping.allocation = Allocation::Static;
