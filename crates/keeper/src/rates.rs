@@ -10,13 +10,6 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The standard deviation of the number of pages that come within `seconds` seconds, as a share
-    /// of their mean, if requests come at random (a Poisson process).
-    pub fn deviation(&self, seconds: f64) -> f64 {
-        let squares: f64 = (0..2).map(|n| ratio(self.pages[n].powi(2), self.requests[n])).sum();
-        ratio(squares.sqrt(), self.pages.iter().sum::<f64>() * seconds.sqrt())
-    }
-
     /// These requests and pages a second, multiplied by a factor of 0 or more.
     pub(crate) fn times(self, factor: f64) -> Self {
         let [requests, pages] = [self.requests, self.pages].map(|all| all.map(|one| one * factor));

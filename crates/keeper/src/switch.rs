@@ -9,7 +9,7 @@
 //! is the probability that the run ends more than [`HARMLESS`] above one that shares to its end,
 //! and the *gain*. Channels are divided where the risk is small and the gain is worth it.
 //!
-//! Cost: 400 trees of five questions, for up to four proposals at once.
+//! Cost: 400 trees of five questions for each proposal; four proposals are asked about at once.
 
 use crate::drive::{self, DriveFigures};
 use crate::features::{ObservedMix, SLOTS};

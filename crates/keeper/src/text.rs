@@ -127,7 +127,7 @@ impl Evaluation {
         }
         text.line(format_args!(
             "the network: {} weights and biases, {} bytes in single precision ({} by the paper's \
-             count of 16 for a neuron), {} multiplications, {:.0} ns a prediction",
+             count of 16 for a neuron), {} multiplications for a part, {:.0} ns a decision",
             cost.parameters, cost.bytes, cost.paper_bytes, cost.multiplications, cost.predict_ns
         ));
         text

@@ -40,7 +40,7 @@ use std::time::Instant;
 pub const TEST_SHARE: f64 = 0.3;
 /// Units of the hidden layer (section IV-D).
 const HIDDEN: &[usize] = &[64];
-/// Units of the hidden layers of a network for parts, which is asked some twenty times for one
+/// Units of the hidden layers of a network for parts, which is asked some forty times for one
 /// decision.
 const PART_HIDDEN: &[usize] = &[32, 16];
 /// And if it learns from several drives, which is more to tell apart: with half of the units what

@@ -28,12 +28,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Workload models, one for each tenant: bundled ones (`ssdtune trace models` lists them) or
-    /// files.
+    /// Workload models, one for each of 2 to 8 tenants: bundled ones (`ssdtune trace models` lists
+    /// them) or files.
     #[arg(long, value_name = "NAME|FILE.toml", num_args = 2..=8)]
     workload: Vec<String>,
 
-    /// Trace files, one for each tenant; `-` is standard input.
+    /// Trace files, one for each of 2 to 8 tenants; `-` is standard input.
     #[arg(long, value_name = "FILE", num_args = 2..=8)]
     trace: Vec<PathBuf>,
 
