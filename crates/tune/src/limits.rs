@@ -228,7 +228,7 @@ impl Limits {
         if let (Some(prices), Some(most)) = (&self.prices, self.max_price) {
             let price = prices.of(config);
             if price > most {
-                let explanation = format!("{price:.2}, at most {most}");
+                let explanation = format!("{price:.2}, at most {most:.2}");
                 broken.push(Violation { limit: "max_price", explanation });
             }
         }
