@@ -88,7 +88,7 @@ def show(args):
     lines = [json.loads(line) for line in args.out.read_text().splitlines()]
     for line in lines:
         if "refused" in line:
-            print(f"mix {line['mix']} is refused: {line['refused']}")
+            print(f"seed {line['seed']}, mix {line['mix']} is refused: {line['refused']}")
     mixes = [line["plans"] for line in lines if "plans" in line]
     best = [
         next(over for name, (_, over) in plans.items() if name.startswith("best"))
