@@ -5,7 +5,7 @@ use crate::extents::Extents;
 use crate::preparation::{Age, Preparation, Share, Shares, Start};
 use ssdtune_model::{CheckedConfig, Place, Sectors, TenantId};
 use ssdtune_sim::{
-    Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator,
+    Border, Filling, Footprint, InitialContent, InitialState, Observe, Places, SimError, Simulator,
     SnapshotError, Tenant,
 };
 use ssdtune_trace::Request;
@@ -62,6 +62,8 @@ pub struct Binding {
     pub places: Places,
     /// Whether it mostly writes, which decides its placement under hybrid allocation.
     pub writer: bool,
+    /// Whether its writes may leave these places.
+    pub border: Border,
 }
 
 /// A drive that does not exist yet: what it is made of.
@@ -110,7 +112,7 @@ impl<'a> Blank<'a> {
             _ => Simulator::new(self.device, self.tenants, self.observe)?,
         };
         for (tenant, binding) in (0..).map(TenantId).zip(self.bindings) {
-            drive.bind(tenant, &binding.places, binding.writer)?;
+            drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
         }
         let mut work = Work { drive: &mut drive, tenants: self.tenants.len(), upcoming, stop };
         work.start(preparation)?;

@@ -34,7 +34,7 @@ pub use past::{PastMapping, PastPage};
 pub use slc_cache::SlcCounters;
 pub use snapshot::FtlState;
 pub use vocabulary::{
-    FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
+    Border, FtlCounters, Load, MappingAccess, NoLoad, Placed, TenantSpec, WriteBack, WritePlan,
 };
 pub use warmup::Warmup;
 
@@ -85,6 +85,8 @@ pub struct Ftl {
     pub(crate) counters: FtlCounters,
     /// Dynamic placement: counts the writes, so that planes with equal backlogs are used in turn.
     pub(crate) turn: u32,
+    /// Some tenant is placed by backlogs, or was.
+    pub(crate) is_by_load: bool,
     pub(crate) plane_order: PlaneOrder,
     pub(crate) allocation: Allocation,
     /// What the drive held at the start, if it was not empty.
@@ -175,6 +177,7 @@ impl Ftl {
             config: switches,
             counters: FtlCounters::default(),
             turn: 0,
+            is_by_load: config.mapping.allocation != Allocation::Static,
             plane_order: config.mapping.plane_order,
             allocation: config.mapping.allocation,
             initial_content: None,
@@ -250,6 +253,7 @@ impl Ftl {
     }
 
     /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer.
+    /// `border` says whether its writes may leave these planes.
     ///
     /// Data stay where they are until they are rewritten or collected. The size of the tenant's
     /// address space does not change, so the new planes must have room for its data.
@@ -259,13 +263,35 @@ impl Ftl {
     ///
     /// # Panics
     /// The drive has no such tenant.
-    pub fn bind(&mut self, tenant: TenantId, spec: &TenantSpec) -> Result<(), FtlError> {
+    pub fn bind(
+        &mut self,
+        tenant: TenantId,
+        spec: &TenantSpec,
+        border: Border,
+    ) -> Result<(), FtlError> {
         let places = spec.places.check(tenant, &self.flash)?;
         let places = places.allocated(tenant, self.unit, &self.flash)?;
         let planes = places.in_order(self.plane_order, &self.geometry);
+        let abroad = match border {
+            Border::Closed => Vec::new(),
+            Border::Open => {
+                let mut all =
+                    Places::all(&self.geometry).in_order(self.plane_order, &self.geometry);
+                all.retain(|plane| !planes.contains(plane));
+                all
+            }
+        };
+        self.is_by_load |= !abroad.is_empty();
         let dynamic = spec.is_dynamic(self.allocation);
-        self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic);
+        self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic, abroad);
         Ok(())
+    }
+
+    /// Whether [`Ftl::plane_for_write`] may look at backlogs: it does not before a tenant has an
+    /// open border on a drive whose allocation is static.
+    #[inline]
+    pub fn is_by_load(&self) -> bool {
+        self.is_by_load
     }
 
     /// The number of tenants.

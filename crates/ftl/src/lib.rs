@@ -75,7 +75,7 @@ mod tenant;
 pub use block::{FrontierId, SectorMask};
 pub use error::FtlError;
 pub use ftl::{
-    Ftl, FtlCounters, FtlState, Load, MappingAccess, NoLoad, PastMapping, PastPage, Placed,
+    Border, Ftl, FtlCounters, FtlState, Load, MappingAccess, NoLoad, PastMapping, PastPage, Placed,
     SlcCounters, TenantSpec, Warmup, WriteBack, WritePlan,
 };
 pub use initial_content::{InitialContent, Start};

@@ -133,18 +133,20 @@ pub(crate) struct Tenant {
     mask: Option<u32>,
     /// Its writes go to the plane with the smallest backlog instead of following the static order.
     pub dynamic: bool,
+    /// The other planes that its writes may go to ([`Border::Open`]); none of a closed border.
+    pub abroad: Vec<PlaneId>,
 }
 
 impl Tenant {
     pub fn new(base: LogicalPage, sectors: u64, planes: Vec<PlaneId>, dynamic: bool) -> Self {
         let count = planes.len() as u32;
         let mask = count.is_power_of_two().then(|| count - 1);
-        Self { base, sectors, planes, mask, dynamic }
+        Self { base, sectors, planes, mask, dynamic, abroad: Vec::new() }
     }
 
-    /// This tenant, with the same address space, on other planes.
-    pub fn bound_to(&self, planes: Vec<PlaneId>, dynamic: bool) -> Self {
-        Self::new(self.base, self.sectors, planes, dynamic)
+    /// This tenant, with the same address space, on other planes, with these beyond its border.
+    pub fn bound_to(&self, planes: Vec<PlaneId>, dynamic: bool, abroad: Vec<PlaneId>) -> Self {
+        Self { abroad, ..Self::new(self.base, self.sectors, planes, dynamic) }
     }
 
     /// The size of its address space in logical pages. The last page may be a partial one.

@@ -4,7 +4,7 @@
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use ssdtune_ftl::{Ftl, FtlError, InitialContent, Places, Start, TenantSpec};
+use ssdtune_ftl::{Border, Ftl, FtlError, InitialContent, Places, Start, TenantSpec};
 use ssdtune_model::config::{Allocation, GcPolicy, PlaneOrder, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig, Lpn, Place, Table, TenantId};
 use std::collections::BTreeSet;
@@ -120,9 +120,10 @@ fn switch(computed: &mut Ftl, stored: &mut Ftl, rng: &mut Pcg64Mcg) {
     let places = Places { channels, ..Places::all(&geometry) };
     let spec = TenantSpec { places, writer: rng.random() };
     let some = (0..computed.tenant_pages(tenant).min(50)).map(Lpn);
+    let border = if rng.random() { Border::Open } else { Border::Closed };
     let held: Vec<_> = some.clone().map(|lpn| computed.place_of(tenant, lpn)).collect();
     for ftl in [computed, stored] {
-        ftl.bind(tenant, &spec).expect("there are such channels");
+        ftl.bind(tenant, &spec, border).expect("there are such channels");
         let after: Vec<_> = some.clone().map(|lpn| ftl.place_of(tenant, lpn)).collect();
         assert_eq!(held, after, "a switch moves nothing");
     }

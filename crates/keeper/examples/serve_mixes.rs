@@ -6,8 +6,10 @@
 //! LABELS is a file of `ssdtune keeper label`. They say what each strategy does if data are placed
 //! by it from the beginning. Here all channels are shared for the first period T, and what was
 //! placed until then stays where it is. A line for each mix: latencies over those of Shared, of the
-//! allocator and of the label's strategy from the beginning on, and what was decided. DEVICE is the
-//! drive of the labels where it is no preset: a file, as `ssdtune config show --set` prints it.
+//! allocator, of the label's strategy from the beginning on, and of shared channels where each
+//! write goes to the plane with the least to do (`mapping.allocation = "dynamic"`); then what was
+//! decided. DEVICE is the drive of the labels where it is no preset: a file, as
+//! `ssdtune config show --set` prints it.
 
 use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};
@@ -16,6 +18,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, source};
+use ssdtune_sim::Border;
 use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +31,7 @@ const GAIN: f64 = 0.9;
 struct Served {
     own: f64,
     label: f64,
+    dynamic: f64,
     line: String,
 }
 
@@ -51,7 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, &policy);
     let served: Vec<Served> =
         labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
-    served.iter().for_each(|one| println!("{:.3} {:.3} {}", one.own, one.label, one.line));
+    served.iter().for_each(|one| {
+        println!("{:.3} {:.3} {:.3} {}", one.own, one.label, one.dynamic, one.line)
+    });
     let harmed: Vec<f64> = served.iter().map(|one| one.own).filter(|own| *own > HARM).collect();
     let worst = harmed.iter().copied().fold(1.0, f64::max);
     let gains = || served.iter().filter(|one| one.label <= GAIN);
@@ -82,10 +88,15 @@ fn serve(
     let runner = PlanRunner::new(drive, empty, tenants, &requests, &stop)?;
     let fixed = |strategy| Plan::Fixed { strategy, writers: &writers };
     let collect = Nanos(policy.collect_ns);
-    let keeper = Plan::Keeper { policy, collect, repeat: Repeat::Once, targets: &[] };
+    let keeper =
+        Plan::Keeper { policy, collect, repeat: Repeat::Once, targets: &[], border: Border::Open };
     let shared_ns = runner.run(fixed(&Strategy::Shared), false, None)?.means.total_ns();
     let label = &mix.best().strategy;
     let label_ns = runner.run(fixed(label), false, None)?.means.total_ns();
+    // Where all tenants count as writers, hybrid allocation is dynamic allocation.
+    let all_write = vec![true; tenants];
+    let dynamic = Plan::Fixed { strategy: &Strategy::Shared, writers: &all_write };
+    let dynamic_ns = runner.run(dynamic, true, None)?.means.total_ns();
     let own = runner.run(keeper, false, None)?;
     let word = |decision: &Decision| match decision.over_shared {
         Some(over) => format!("back at {:.2} s ({over:.2})", decision.at_ns as f64 / 1e9),
@@ -95,5 +106,7 @@ fn serve(
     let kind = if mix.mix.is_bursty() { "bursts" } else { "plain" };
     let (number, level) = (mix.number, mix.mix.level);
     let line = format!("mix {number}, {kind}, level {level}: {} ({label})", decided.join(", "));
-    Ok(Served { own: own.means.total_ns() / shared_ns, label: label_ns / shared_ns, line })
+    let [own, label, dynamic] =
+        [own.means.total_ns(), label_ns, dynamic_ns].map(|ns| ns / shared_ns);
+    Ok(Served { own, label, dynamic, line })
 }

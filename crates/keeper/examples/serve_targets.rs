@@ -20,6 +20,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, source};
+use ssdtune_sim::Border;
 use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -108,7 +109,13 @@ fn serve(
         [latency_ns(outcome) / below_ns, total]
     };
     let collect = Nanos(policy.collect_ns);
-    let keeper = |targets| Plan::Keeper { policy, collect, repeat: Repeat::Once, targets };
+    let keeper = |targets| Plan::Keeper {
+        policy,
+        collect,
+        repeat: Repeat::Once,
+        targets,
+        border: Border::Open,
+    };
     let knowing = kept(&runner.run(keeper(&targets), false, None)?);
     let other = kept(&runner.run(keeper(&[]), false, None)?);
     let mut best = kept(&shared);

@@ -13,6 +13,7 @@ use ssdtune_keeper::compare::{
 use ssdtune_keeper::simulation::MeanLatencies;
 use ssdtune_keeper::{Plan, PlanRunner, Policy, Repeat, Strategy, WindowComparison};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, presets};
+use ssdtune_sim::Border;
 use ssdtune_trace::{ReadOptions, Request};
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -69,7 +70,13 @@ fn main() -> Fallible<()> {
         whole.push(Whole { name, total_ns: outcome.means.total_ns(), inside_ns });
         Ok(())
     };
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once, targets: &[] };
+    let keeper = Plan::Keeper {
+        policy: &policy,
+        collect,
+        repeat: Repeat::Once,
+        targets: &[],
+        border: Border::Open,
+    };
     add("SSDKeeper".into(), keeper, false)?;
     add("SSDKeeper + hybrid".into(), keeper, true)?;
     for strategy in Strategy::all(policy.channels, sources.len()) {

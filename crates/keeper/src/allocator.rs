@@ -12,6 +12,12 @@
 //! written from then on lies elsewhere. Where latencies are to fall to half (`URGENT`), once is
 //! enough: a part that is asked for more than it can do falls further behind with every period.
 //!
+//! Parts have open borders ([`Border::Open`]): a write that would wait in its part goes to the plane
+//! of the whole drive that has the least to do. So a burst that nobody foresaw does not queue up in
+//! a part while the rest of the drive is idle, and a part of one channel costs little where it was a
+//! mistake. Fixed strategies, of labels and comparisons, have closed ones, as the paper's have, and
+//! so may an allocator ([`Allocator::with_border`]).
+//!
 //! Data stay where they are, so what is read of the data that the drive holds is not moved by any
 //! strategy; that belongs to what is decided from ([`ObservedMix::settled`]). What a division does
 //! to a running drive is forecast, with its risk (the file `switch`), and one that ends badly is
@@ -31,7 +37,7 @@ use crate::watch::{Watch, seen};
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
 use ssdtune_model::Nanos;
-use ssdtune_sim::{Completion, Look, SimError, Simulator};
+use ssdtune_sim::{Border, Completion, Look, SimError, Simulator};
 
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
@@ -158,6 +164,8 @@ pub enum AllocatorError {
 pub struct Allocator<'a> {
     policy: &'a Policy,
     repeat: Repeat,
+    /// Whether writes may leave the parts.
+    border: Border,
     /// What tenants are promised.
     targets: &'a [PlacedTarget],
     memory: DecisionMemory,
@@ -211,6 +219,7 @@ impl<'a> Allocator<'a> {
         Ok(Self {
             policy,
             repeat,
+            border: Border::Open,
             targets: &[],
             memory: policy.memory(),
             watch,
@@ -237,6 +246,13 @@ impl<'a> Allocator<'a> {
             self.targets = targets;
         }
         self
+    }
+
+    /// This allocator, with parts whose borders are like this. They are open otherwise; with closed
+    /// ones tenants have their channels to themselves, as in the paper, and a burst that nobody
+    /// foresaw waits in its part.
+    pub fn with_border(self, border: Border) -> Self {
+        Self { border, ..self }
     }
 
     /// The simulated time after which it is to be called again ([`Allocator::slot_ended`]).
@@ -320,7 +336,7 @@ impl<'a> Allocator<'a> {
             self.candidate = None;
             let wanted = (proposed.clone(), observed.writers.clone());
             if wanted != self.bound {
-                bind(drive, &wanted.0, &wanted.1)?;
+                bind(drive, &wanted.0, &wanted.1, self.border)?;
                 if let Some(guard) = self.guard.as_mut().filter(|_| is_division && !is_divided) {
                     guard.divide(&self.policy.network);
                 }
@@ -415,7 +431,7 @@ impl<'a> Allocator<'a> {
     ) -> Result<(), SimError> {
         self.has_returned = true;
         self.bound.0 = Strategy::Shared;
-        bind(drive, &self.bound.0, &self.bound.1)?;
+        bind(drive, &self.bound.0, &self.bound.1, self.border)?;
         let last = self.decisions.last().expect("channels were divided by a decision").clone();
         // What was seen is of the last look; nothing was forecast now.
         let back = Decision {

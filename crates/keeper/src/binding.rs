@@ -4,7 +4,7 @@ use crate::strategy::Strategy;
 use ssdtune_experiment::Binding;
 use ssdtune_model::config::GcUnit;
 use ssdtune_model::{DeviceConfig, Geometry, TenantId};
-use ssdtune_sim::{Places, SimError, Simulator};
+use ssdtune_sim::{Border, Places, SimError, Simulator};
 
 /// A drive whose channels cannot be divided among tenants.
 #[derive(Debug, thiserror::Error)]
@@ -26,17 +26,24 @@ pub fn check_divisible(device: &DeviceConfig) -> Result<(), Indivisible> {
 }
 
 /// The places of each tenant under a strategy; `writers` says for each tenant whether it mostly
-/// writes.
-pub(crate) fn bindings(strategy: &Strategy, geometry: &Geometry, writers: &[bool]) -> Vec<Binding> {
+/// writes, `border` whether writes may leave their part while that is busy.
+pub(crate) fn bindings(
+    strategy: &Strategy,
+    geometry: &Geometry,
+    writers: &[bool],
+    border: Border,
+) -> Vec<Binding> {
     let sets = strategy.channels(geometry.channels, writers).into_iter();
     let binding = |(channels, &writer): (Vec<u32>, &bool)| Binding {
         places: Places { channels, ..Places::all(geometry) },
         writer,
+        border,
     };
     sets.zip(writers).map(binding).collect()
 }
 
-/// Binds the tenants of a drive as a strategy says.
+/// Binds the tenants of a drive as a strategy says; `border` says whether writes may leave their
+/// part while that is busy.
 ///
 /// # Errors
 /// The drive does not have the strategy's channels.
@@ -44,11 +51,12 @@ pub(crate) fn bind(
     drive: &mut Simulator,
     strategy: &Strategy,
     writers: &[bool],
+    border: Border,
 ) -> Result<(), SimError> {
     let geometry = drive.config().flash_geometry();
-    let bindings = bindings(strategy, &geometry, writers);
+    let bindings = bindings(strategy, &geometry, writers, border);
     for (tenant, binding) in (0..).map(TenantId).zip(&bindings) {
-        drive.bind(tenant, &binding.places, binding.writer)?;
+        drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
     }
     Ok(())
 }

@@ -37,14 +37,14 @@ use ssdtune_experiment::{
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId};
-use ssdtune_sim::{Completion, Look, Observe, Report, SimError, Simulator, Stream, Tenant};
+use ssdtune_sim::{Border, Completion, Look, Observe, Report, SimError, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::AtomicBool;
 
 /// Who decides which channels the tenants have.
 #[derive(Clone, Copy, Debug)]
 pub enum Plan<'a> {
-    /// One strategy from the beginning to the end.
+    /// One strategy from the beginning to the end. Nothing leaves its part.
     Fixed {
         /// The strategy.
         strategy: &'a Strategy,
@@ -61,6 +61,8 @@ pub enum Plan<'a> {
         repeat: Repeat,
         /// What tenants are promised ([`Allocator::for_targets`]).
         targets: &'a [PlacedTarget],
+        /// Whether writes leave its parts while these are busy.
+        border: Border,
     },
 }
 
@@ -250,8 +252,9 @@ impl<'a> PlanRunner<'a> {
         let mut drive = self.drive(plan, hybrid)?;
         let mut allocator = match plan {
             Plan::Fixed { .. } => None,
-            Plan::Keeper { policy, collect, repeat, targets } => {
-                Some(Allocator::new(policy, collect, repeat, &drive)?.for_targets(targets))
+            Plan::Keeper { policy, collect, repeat, targets, border } => {
+                let allocator = Allocator::new(policy, collect, repeat, &drive)?;
+                Some(allocator.for_targets(targets).with_border(border))
             }
         };
         let interval = allocator.as_ref().map(Allocator::slot);
@@ -299,7 +302,7 @@ impl<'a> PlanRunner<'a> {
         let blank = Blank::new(device, &tenants, observe);
         let mut drive = blank.prepare(&self.preparation, self.requests, self.stop)?;
         if let Plan::Fixed { strategy, writers } = plan {
-            bind(&mut drive, strategy, writers)?;
+            bind(&mut drive, strategy, writers, Border::Closed)?;
         }
         Ok(drive)
     }

@@ -41,6 +41,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Parts that an allocator makes are left by writes that would wait there
+//! ([`Border::Open`](ssdtune_sim::Border)); parts of fixed strategies are not.
+//!
 //! What this crate does not do: it does not move data between channels (a tenant's data stay where
 //! they are until they are written again), and it divides channels and not chips. The mechanism is
 //! the drive's: `ssdtune_ftl` places pages by channel sets, and `ssdtune_sim` counts what tenants

@@ -32,7 +32,7 @@ use ssdtune_experiment::{
     Blank, ByOp, Nothing, Preparation, PrepareError, Served, Share, Shares, Start, Tally, serve,
 };
 use ssdtune_model::{CheckedConfig, Faults, GOLDEN_STEP, Nanos};
-use ssdtune_sim::{Look, Observe, Simulator, Stream, Tenant};
+use ssdtune_sim::{Border, Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::Request;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -160,7 +160,7 @@ impl<'a> MixSimulator<'a> {
     /// A drive whose tenants are bound by a strategy, with their working sets in place.
     fn drive(&self, strategy: &Strategy, writers: &[bool]) -> Result<Simulator, PrepareError> {
         let tenants = vec![Tenant::sole(&self.device); writers.len()];
-        let bindings = bindings(strategy, &self.device.flash_geometry(), writers);
+        let bindings = bindings(strategy, &self.device.flash_geometry(), writers, Border::Closed);
         let observe = Observe { completions: true, ..Observe::default() };
         let blank = Blank { bindings: &bindings, ..Blank::new(&self.device, &tenants, observe) };
         let working_sets = Shares(vec![Share::Pages(self.settings.working_set_pages)]);

@@ -8,7 +8,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, presets};
-use ssdtune_sim::{Observe, Tenant};
+use ssdtune_sim::{Border, Observe, Tenant};
 use ssdtune_trace::Request;
 use std::sync::atomic::AtomicBool;
 
@@ -25,7 +25,13 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert_eq!(plans.writers(), mix.writers());
     let policy = policy("4:1:2:1");
     let collect = Nanos::from_ms(20);
-    let plan = |repeat| Plan::Keeper { policy: &policy, collect, repeat, targets: &[] };
+    let plan = |repeat| Plan::Keeper {
+        policy: &policy,
+        collect,
+        repeat,
+        targets: &[],
+        border: Border::Open,
+    };
     let once = plans.run(plan(Repeat::Once), true, None).expect("a run");
     let [decision] = &once.decisions[..] else { panic!("{:?}", once.decisions) };
     assert_eq!(decision.at_ns, collect.0);
@@ -38,7 +44,13 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
     // A policy that wants nothing leaves the run as it is under static allocation.
     let idle = self::policy("nothing");
-    let plan = Plan::Keeper { policy: &idle, collect, repeat: Repeat::Once, targets: &[] };
+    let plan = Plan::Keeper {
+        policy: &idle,
+        collect,
+        repeat: Repeat::Once,
+        targets: &[],
+        border: Border::Open,
+    };
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &[false; 4] };
     let [idle, shared] = [plan, shared].map(|plan| plans.run(plan, false, None).expect("a run"));
     assert_eq!(idle.means, shared.means);
@@ -61,14 +73,20 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
     policy.intensity.requests_per_s_max = settings.rate_max_pages;
     let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
         .expect("legal");
-    let plan =
-        |repeat| Plan::Keeper { policy: &policy, collect: Nanos::from_ms(4), repeat, targets: &[] };
-    let always = plans.run(plan(Repeat::Always { hysteresis: 0.01 }), false, None).expect("a run");
-    let once = plans.run(plan(Repeat::Once), false, None).expect("a run");
+    let collect = Nanos::from_ms(4);
+    let run = |repeat, border| {
+        let plan = Plan::Keeper { policy: &policy, collect, repeat, targets: &[], border };
+        plans.run(plan, false, None).expect("a run")
+    };
+    let always = run(Repeat::Always { hysteresis: 0.01 }, Border::Closed);
+    let once = run(Repeat::Once, Border::Closed);
     assert_eq!(once.decisions.len(), 1);
     let kinds: Vec<&[bool]> = always.decisions.iter().map(|d| &d.reads[..]).collect();
     assert_eq!((kinds[0], kinds[kinds.len() - 1]), (&[false, true][..], &[true, false][..]));
     assert!(always.means.total_ns() < once.means.total_ns(), "{:?} {:?}", always.means, once.means);
+    // Over open borders it costs less not to follow.
+    let open = run(Repeat::Once, Border::Open).means;
+    assert!(open.total_ns() < 0.9 * once.means.total_ns(), "{open:?} {:?}", once.means);
 }
 
 /// A strategy that was run to its end, with its mean read latency in nanoseconds.
@@ -83,7 +101,7 @@ fn entry(name: &str, read_ns: f64) -> StrategyOutcome {
 }
 
 /// Mean read plus mean write latency under an allocator that divides the channels by this strategy
-/// at the end of the first period, over that of shared channels.
+/// at the end of the first period, with closed borders, over that of shared channels.
 fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
     let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
     let simulator = MixSimulator::new(&config, settings(), &stop);
@@ -92,7 +110,8 @@ fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
         .expect("legal");
     let policy = policy(strategy);
     let collect = Nanos(settings().collect_ns);
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat: Repeat::Once, targets: &[] };
+    let (repeat, border) = (Repeat::Once, Border::Closed);
+    let keeper = Plan::Keeper { policy: &policy, collect, repeat, targets: &[], border };
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
     let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
     assert_eq!(keeper.decisions[0].strategy.to_string(), strategy);

@@ -10,6 +10,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::GcUnit;
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, presets};
+use ssdtune_sim::Border;
 use ssdtune_trace::Request;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -156,7 +157,13 @@ fn it_divides_a_drive_that_it_never_saw_to_its_good() {
     let writers = mix.writers();
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
     let collect = Nanos(own.collect_ns);
-    let keeper = Plan::Keeper { policy: &own, collect, repeat: Repeat::Once, targets: &[] };
+    let keeper = Plan::Keeper {
+        policy: &own,
+        collect,
+        repeat: Repeat::Once,
+        targets: &[],
+        border: Border::Open,
+    };
     let [shared, kept] = [shared, keeper].map(|plan| plans.run(plan, false, None).expect("a run"));
     assert_ne!(kept.decisions[0].strategy, Strategy::Shared, "{:?}", kept.decisions);
     let gained = kept.means.total_ns() / shared.means.total_ns();

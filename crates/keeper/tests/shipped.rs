@@ -13,6 +13,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId, presets};
+use ssdtune_sim::Border;
 use ssdtune_trace::Request;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -160,29 +161,30 @@ fn serve(
     requests: &[Request],
     repeat: Repeat,
     targets: &[PlacedTarget],
+    border: Border,
 ) -> PlanOutcome {
     let (policy, stop) = (shipped(), AtomicBool::new(false));
     let start = Preparation::of(start, 0);
     let plans = PlanRunner::new(&drive(), start, 2, requests, &stop).expect("legal");
     let collect = Nanos(policy.collect_ns);
-    let plan = Plan::Keeper { policy: &policy, collect, repeat, targets };
+    let plan = Plan::Keeper { policy: &policy, collect, repeat, targets, border };
     plans.run(plan, false, None).expect("a run")
 }
 
-/// What an allocator decided where after some milliseconds another phase begins, if there is one.
-fn decided_as(
-    repeat: Repeat,
-    start: Start,
-    first: Phase,
-    (late_ms, then): (u64, Phase),
-) -> Vec<Decision> {
+/// Requests of a phase and, after some milliseconds, of another one, if there is one.
+fn in_phases(first: Phase, (late_ms, then): (u64, Phase)) -> Vec<Request> {
     let mut all = requests(first);
     if then.is_some() {
         all.retain(|request| request.at < Nanos::from_ms(late_ms));
         let late = |one: Request| Request { at: one.at + Nanos::from_ms(late_ms), ..one };
         all.extend(requests(then).into_iter().map(late));
     }
-    serve(start, &all, repeat, &[]).decisions
+    all
+}
+
+/// What an allocator decided where after some milliseconds another phase begins, if there is one.
+fn decided_as(repeat: Repeat, start: Start, first: Phase, then: (u64, Phase)) -> Vec<Decision> {
+    serve(start, &in_phases(first, then), repeat, &[], Border::Open).decisions
 }
 
 /// Mean latencies in nanoseconds: of the first tenant's writes, and of the second one's reads.
@@ -210,8 +212,9 @@ fn exchanged(requests: &[Request]) -> Vec<Request> {
 #[test]
 fn channels_are_divided_for_who_was_promised_a_latency() {
     let all = requests(Some((17, 0.2)));
-    let serve =
-        |all: &[Request], of: &[String]| serve(Start::Empty, all, Repeat::Once, &targets(of));
+    let serve = |all: &[Request], of: &[String]| {
+        serve(Start::Empty, all, Repeat::Once, &targets(of), Border::Open)
+    };
     let is_shared = |outcome: &PlanOutcome| {
         outcome.decisions.iter().all(|decision| decision.strategy == Strategy::Shared)
     };
@@ -268,7 +271,7 @@ fn a_comparison_tells_its_allocator_of_the_targets() {
 #[test]
 fn channels_are_not_divided_where_that_breaks_a_promise() {
     let all = requests(light_writer(17));
-    let serve = |of: &[String]| serve(Start::Empty, &all, Repeat::Once, &targets(of));
+    let serve = |of: &[String]| serve(Start::Empty, &all, Repeat::Once, &targets(of), Border::Open);
     let strategies = |outcome: &PlanOutcome| -> Vec<String> {
         outcome.decisions.iter().map(|decision| decision.strategy.to_string()).collect()
     };
@@ -335,13 +338,18 @@ fn a_run_begins_with_the_first_request() {
 }
 
 #[test]
-fn a_division_that_ends_badly_is_taken_back() {
-    let decisions = decided(Start::Empty, light_writer(17), Some((15, 0.6)));
+fn a_division_that_ends_badly_is_taken_back_and_over_open_borders_does_not_end_badly() {
+    let all = in_phases(light_writer(17), (1_200, Some((15, 0.6))));
+    let [closed, open] = [Border::Closed, Border::Open]
+        .map(|border| serve(Start::Empty, &all, Repeat::Once, &[], border));
+    let PlanOutcome { means, decisions, .. } = closed;
     let [divided, back] = &decisions[..] else { panic!("{decisions:?}") };
     assert_eq!((divided.strategy.to_string(), divided.over_shared), ("1:7".to_owned(), None));
     assert_eq!(back.strategy, Strategy::Shared);
     assert!(back.over_shared.is_some_and(|over| (4.0..4.3).contains(&over)), "{back:?}");
     assert!(back.at_ns < 1_500_000_000, "{back:?}");
+    assert_eq!(open.decisions.len(), 1, "{:?}", open.decisions);
+    assert!(open.means.total_ns() < 0.5 * means.total_ns(), "{:?} {means:?}", open.means);
 }
 
 #[test]

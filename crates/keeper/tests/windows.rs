@@ -10,6 +10,7 @@ use ssdtune_keeper::{
 };
 use ssdtune_model::config::{Allocation, CacheMode, Sharing};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos};
+use ssdtune_sim::Border;
 use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::AtomicBool;
 
@@ -68,7 +69,13 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
     let run = |plan: Plan<'_>, hybrid| runner.run(plan, hybrid, None).unwrap();
     let fixed = |strategy: &Strategy| run(Plan::Fixed { strategy, writers: &writers }, false);
     let shared_ns = fixed(&Strategy::Shared).means.total_ns();
-    let once = Plan::Keeper { policy: &policy, collect: third, repeat: Repeat::Once, targets: &[] };
+    let once = Plan::Keeper {
+        policy: &policy,
+        collect: third,
+        repeat: Repeat::Once,
+        targets: &[],
+        border: Border::Open,
+    };
     let (keeper, hybrid) = (run(once, false), run(once, true));
     assert_eq!(told.decisions, keeper.decisions);
     assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");

@@ -19,7 +19,7 @@ use collect::Job;
 use relocate::Pace;
 use serde::Serialize;
 use ssdtune_ftl::{Ftl, FtlState, Layout, Phys, Token};
-use ssdtune_model::config::{Allocation, GcUnit, Priority, Scheduler, Sharing};
+use ssdtune_model::config::{GcUnit, Priority, Scheduler, Sharing};
 use ssdtune_model::{DeviceConfig, Nanos, PlaneId};
 use std::collections::VecDeque;
 use stripes::Stripes;
@@ -33,8 +33,6 @@ struct Rules {
     free_mapping_writes: bool,
     /// MQSim: a read of a page that was never written gives it a flash page.
     read_allocates: bool,
-    /// Some tenant may be placed dynamically.
-    any_dynamic: bool,
     /// Collection in steps advances with the writes of the host.
     paced: bool,
     /// Pages that a collection in steps moves at once.
@@ -64,7 +62,6 @@ impl Rules {
             collect_when_full_only: config.compat.gc_reserve_ten,
             free_mapping_writes: config.compat.free_mapping_writes,
             read_allocates: config.compat.read_allocates,
-            any_dynamic: config.mapping.allocation != Allocation::Static,
             paced: config.gc.paced,
             moves_max: planes * word_line * (config.geometry().dies() as u32).max(16),
             stripe: planes_at_once * word_line * config.stripes_together(),

@@ -79,5 +79,5 @@ pub use simulator::{
     PastRoom, Replay, Simulator, SnapshotError, Stream, Work,
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
-pub use ssdtune_ftl::{FtlError, PastMapping, PastPage, Places};
+pub use ssdtune_ftl::{Border, FtlError, PastMapping, PastPage, Places};
 pub use vocabulary::{Completion, InitialState, Observe, SimError, Tenant};

@@ -5,8 +5,8 @@ use crate::drives::{self, Mix};
 use ssdtune_model::config::{Allocation, CacheMode};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors};
 use ssdtune_sim::{
-    Completion, Demand, Footprint, InitialContent, InitialState, Look, Outcome, Places, Simulator,
-    Stream, Tenant,
+    Border, Completion, Demand, Footprint, InitialContent, InitialState, Look, Outcome, Places,
+    Simulator, Stream, Tenant,
 };
 use ssdtune_trace::{Op, Request, TenantId};
 
@@ -81,7 +81,9 @@ fn a_drive_that_switches_all_the_time_loses_nothing() {
                 _ => &[0, 1],
             };
             let tenant = TenantId((interval / 3 % 3) as u16);
-            drive.bind(tenant, &places(&config, channels), interval % 2 == 0).expect("channels");
+            let border = if interval % 5 == 0 { Border::Open } else { Border::Closed };
+            let own = places(&config, channels);
+            drive.bind(tenant, &own, interval % 2 == 0, border).expect("channels");
             drive.check();
         });
         assert_eq!(completions.len(), 3 * MIX.requests, "variant {variant}");
@@ -109,7 +111,8 @@ fn binding_to_where_a_tenant_is_changes_nothing() {
         let (left, alone) = run(drive(&config), |_, _| {});
         let (bound, again) = run(drive(&config), |drive, interval| {
             let all = Places::all(&config.flash_geometry());
-            drive.bind(TenantId((interval % 3) as u16), &all, true).expect("channels");
+            let tenant = TenantId((interval % 3) as u16);
+            drive.bind(tenant, &all, true, Border::Open).expect("channels");
         });
         assert_eq!(alone, again, "variant {variant}");
         let json = |drive: &Simulator| serde_json::to_string(&drive.report()).expect("a report");
@@ -129,7 +132,7 @@ fn written_data_stay_readable_where_they_are_and_new_data_go_to_the_new_channels
         seed: 1,
     };
     drive.set_initial_content(&past, &Footprint::default()).expect("room");
-    drive.bind(TenantId(1), &places(&config, &[1]), false).expect("channels");
+    drive.bind(TenantId(1), &places(&config, &[1]), false, Border::Closed).expect("channels");
     let request = |at, page: u64, op| Request {
         at: Nanos(at),
         lba: Sectors(page * 8),
@@ -166,6 +169,34 @@ fn written_data_stay_readable_where_they_are_and_new_data_go_to_the_new_channels
     assert!((busy(&drive)[0] - read[0]).abs() < 1e-9, "and nothing is left there to read");
     assert_eq!(drive.report().unwritten_reads.pages, 0);
     drive.check();
+}
+
+/// Time that each channel was busy, in seconds, while a tenant bound to channel 1 wrote 64 pages:
+/// one after the other, or all at once.
+fn busy_writing(border: Border, gap: Nanos) -> Vec<f64> {
+    let mut config = config(0);
+    config.mapping.allocation = Allocation::Static;
+    let mut drive = drive(&config);
+    drive.bind(TenantId(1), &places(&config, &[1]), false, border).expect("channels");
+    for page in 0..64 {
+        let (at, lba) = (Nanos(page * gap.0), Sectors(page * 8));
+        drive.push(Request { at, lba, sectors: 8, tenant: TenantId(1), op: Op::Write });
+    }
+    drive.run_to_end();
+    drive.check();
+    let report = drive.report();
+    report.utilisation.channels.each.iter().map(|share| share * report.time.seconds).collect()
+}
+
+#[test]
+fn writes_leave_their_channels_over_an_open_border_if_they_would_wait_there() {
+    let slowly = Nanos::from_ms(10);
+    let alone = busy_writing(Border::Closed, slowly);
+    assert_eq!(alone[0], 0.0, "{alone:?}");
+    assert_eq!(busy_writing(Border::Open, slowly), alone, "nothing waits");
+    assert_eq!(busy_writing(Border::Closed, Nanos(0))[0], 0.0);
+    let spread = busy_writing(Border::Open, Nanos(0));
+    assert!(spread[0] > 0.8 * spread[1] && spread[1] >= spread[0], "{spread:?}");
 }
 
 #[test]

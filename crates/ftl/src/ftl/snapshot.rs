@@ -59,6 +59,7 @@ state! {
         rng: Pcg64Mcg,
         counters: FtlCounters,
         turn: u32,
+        is_by_load: bool,
         initial_content: Option<Box<ComputedContent>>,
         placer: Placer,
         slc: Option<SlcCache>,

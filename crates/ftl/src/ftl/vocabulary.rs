@@ -43,6 +43,18 @@ impl TenantSpec {
     }
 }
 
+/// What becomes of a write while the planes that its tenant was bound to are busy ([`Ftl::bind`]).
+///
+/// [`Ftl::bind`]: crate::Ftl::bind
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    /// It waits for one of them.
+    Closed,
+    /// It goes to the plane with the smallest backlog of all planes of the drive: the tenant's own
+    /// planes come first, the others as long as they have less to do.
+    Open,
+}
+
 /// Where a page was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {

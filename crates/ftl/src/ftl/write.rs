@@ -11,20 +11,39 @@ use crate::number::Owner;
 use crate::page_table::EntryRef;
 use ssdtune_model::{BlockAddr, Lpn, PlaneId, TenantId};
 
+/// Planes of a list, from the one whose turn it is on to the one before.
+fn rotated(planes: &[PlaneId], turn: u32) -> impl Iterator<Item = PlaneId> {
+    let (before, from) = planes.split_at(turn as usize % planes.len().max(1));
+    from.iter().chain(before).copied()
+}
+
 impl Ftl {
     /// The plane that the next write of a logical page goes to. Static placement follows the plane
-    /// order; dynamic placement takes the plane with the smallest backlog.
+    /// order; dynamic placement takes the plane with the smallest backlog. Over an open border
+    /// ([`Border::Open`](super::Border::Open)) both look at the rest of the drive, too.
     #[inline]
     pub fn plane_for_write(&mut self, tenant: TenantId, lpn: Lpn, load: &impl Load) -> PlaneId {
         let owner = &self.tenants[tenant];
         if !owner.dynamic {
-            return owner.static_plane(lpn.0);
+            let own = owner.static_plane(lpn.0);
+            let is_idle = || load.backlog(own) == 0 && !self.must_hold(tenant, lpn, own);
+            if owner.abroad.is_empty() || is_idle() {
+                return own;
+            }
         }
-        // Planes without room come last. Among equals the turn decides, so that an idle drive is
-        // striped.
-        let (before, from) = owner.planes.split_at(self.turn as usize % owner.planes.len());
-        let in_turn = from.iter().chain(before).copied();
-        let plane = in_turn
+        self.least_busy_plane(tenant, lpn, load)
+    }
+
+    /// The plane with the smallest backlog; those without room come last. Among equals the place by
+    /// the static order comes first, if that counts for the tenant, then its own planes, then those
+    /// over an open border. Of each of the two lists the turn decides, so that an idle drive is
+    /// striped.
+    fn least_busy_plane(&mut self, tenant: TenantId, lpn: Lpn, load: &impl Load) -> PlaneId {
+        let owner = &self.tenants[tenant];
+        let in_turn = |planes| rotated(planes, self.turn);
+        let first = (!owner.dynamic).then(|| owner.static_plane(lpn.0));
+        let planes = first.into_iter().chain(in_turn(&owner.planes)).chain(in_turn(&owner.abroad));
+        let plane = planes
             .min_by_key(|&plane| (self.must_hold(tenant, lpn, plane), load.backlog(plane)))
             .unwrap_or(owner.planes[0]);
         self.turn = self.turn.wrapping_add(1);
@@ -246,5 +265,62 @@ impl Ftl {
     pub fn sectors(&self, phys: Phys) -> SectorMask {
         let (plane, at) = self.layout.spot(phys);
         self.planes[plane].sectors(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::{Border, TenantSpec};
+    use crate::tenant::Places;
+    use ssdtune_model::config::Allocation;
+    use ssdtune_model::presets;
+
+    const TENANT: TenantId = TenantId(0);
+
+    /// The backlog of each channel. Channel by channel the planes have consecutive numbers.
+    struct OfChannel([u64; 2]);
+
+    impl Load for OfChannel {
+        fn backlog(&self, plane: PlaneId) -> u64 {
+            self.0[(plane.0 / 4) as usize]
+        }
+    }
+
+    /// The channels that eight writes go to of a tenant that was bound to channel 1, and how often
+    /// they go to another plane than the static one.
+    fn written(allocation: Allocation, border: Border, load: [u64; 2]) -> ([u32; 2], u32) {
+        let mut config = presets::load("intel-750").expect("a preset");
+        (config.bus.channels, config.bus.chips_per_channel) = (2, 2);
+        (config.flash.dies_per_chip, config.flash.planes_per_die) = (1, 2);
+        config.flash.blocks_per_plane = 64;
+        config.mapping.allocation = allocation;
+        let all = Places::all(&config.flash_geometry());
+        let spec = |places| TenantSpec { places, writer: true };
+        let mut ftl = Ftl::new(&config, &[spec(all.clone())]).expect("a sound drive");
+        let own = Places { channels: vec![1], ..all };
+        ftl.bind(TENANT, &spec(own), border).expect("there is such a channel");
+        let (mut channels, mut moved) = ([0; 2], 0);
+        for lpn in (0..8).map(Lpn) {
+            let plane = ftl.plane_for_write(TENANT, lpn, &OfChannel(load));
+            channels[(plane.0 / 4) as usize] += 1;
+            moved += u32::from(plane != ftl.static_plane(TENANT, lpn));
+        }
+        (channels, moved)
+    }
+
+    #[test]
+    fn a_write_stays_in_its_part_unless_there_is_less_to_do_elsewhere() {
+        use Allocation::{Dynamic, Static};
+        for border in [Border::Closed, Border::Open] {
+            for load in [[0, 0], [3, 3], [5, 3]] {
+                assert_eq!(written(Static, border, load), ([0, 8], 0), "{border:?} {load:?}");
+                assert_eq!(written(Dynamic, border, load).0, [0, 8], "{border:?} {load:?}");
+            }
+        }
+        for allocation in [Static, Dynamic] {
+            assert_eq!(written(allocation, Border::Closed, [2, 3]).0, [0, 8], "{allocation:?}");
+            assert_eq!(written(allocation, Border::Open, [2, 3]), ([8, 0], 8), "{allocation:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use ssdtune_ftl::placement::ShapeTracker;
 use ssdtune_ftl::{
-    EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, Token, TranslationPageId,
+    Border, EntryRef, Ftl, Load, MappingAccess, Phys, Places, TenantSpec, Token, TranslationPageId,
     WriteBack,
 };
 use ssdtune_model::config::{Frontiers, PlacementPolicy};
@@ -221,7 +221,8 @@ impl Driver {
         let places = Places { channels: (first..=last).collect(), ..all };
         let tenant = TenantId::at(rng.random_range(0..self.case.tenants.len()));
         let spec = TenantSpec { places, writer: rng.random() };
-        self.ftl.bind(tenant, &spec).expect("there are such channels");
+        let border = if rng.random() { Border::Open } else { Border::Closed };
+        self.ftl.bind(tenant, &spec, border).expect("there are such channels");
         self.switched += 1;
         self.check();
     }

@@ -11,7 +11,7 @@ use crate::targets::Target;
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_model::{Nanos, Place, TenantId};
-use ssdtune_sim::{Report, Slowdown};
+use ssdtune_sim::{Border, Report, Slowdown};
 use ssdtune_trace::{Op, Request};
 
 /// How the allocator is compared with fixed strategies.
@@ -94,7 +94,8 @@ impl PlanRunner<'_> {
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let keeper = |repeat, targets| Plan::Keeper { policy, collect, repeat, targets };
+        let border = Border::Open;
+        let keeper = |repeat, targets| Plan::Keeper { policy, collect, repeat, targets, border };
         let mut plans: Vec<NamedPlan> = vec![
             ("SSDKeeper".to_owned(), keeper(Repeat::Once, &targets), false),
             ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once, &targets), true),

@@ -26,7 +26,7 @@ use ssdtune_experiment::sampled::{SampledRun, SharedRun, SharedTask, serve_share
 use ssdtune_experiment::{Blank, Nothing, Preparation, RequestSource, Served, Start, serve};
 use ssdtune_model::config::CacheMode;
 use ssdtune_model::{CheckedConfig, Nanos, Place, TenantId};
-use ssdtune_sim::{Look, Observe, Stream, Tenant};
+use ssdtune_sim::{Border, Look, Observe, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -100,6 +100,14 @@ struct Division {
     writers: Vec<bool>,
     is_decided: bool,
     hybrid: bool,
+}
+
+impl Division {
+    /// Parts of the allocator are left by writes that would wait there, those of a fixed strategy
+    /// are not.
+    fn border(&self) -> Border {
+        if self.is_decided { Border::Open } else { Border::Closed }
+    }
 }
 
 /// Plans on windows of a mix.
@@ -283,7 +291,8 @@ impl<'a> WindowPlans<'a> {
     /// Serves all windows under a plan.
     fn serve(&self, plan: &Division, passed: &Passed) -> Result<Vec<SharedRun>, CompareError> {
         let device = if plan.hybrid { &self.hybrid } else { &self.device };
-        let bound = bindings(&plan.strategy, &device.flash_geometry(), &plan.writers);
+        let bound =
+            bindings(&plan.strategy, &device.flash_geometry(), &plan.writers, plan.border());
         let (none, all) = (RoaringTreemap::new(), passed.points.windows.len());
         let tenants = SharedDrive {
             spaces: passed.spaces,
@@ -362,7 +371,7 @@ impl<'a> WindowPlans<'a> {
         let blank = Blank::new(&self.device, &tenants, Observe::default());
         let mut drive = blank.prepare(&empty, &Nothing, self.stop)?;
         let spread = drive.past_planes(TenantId(0)).to_vec();
-        bind(&mut drive, &plan.strategy, &plan.writers)?;
+        bind(&mut drive, &plan.strategy, &plan.writers, plan.border())?;
         let bound = (0..tenants.len()).map(|tenant| drive.past_planes(TenantId::at(tenant)));
         Ok(Queues::new(&self.device, &spread, bound))
     }

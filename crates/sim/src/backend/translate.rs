@@ -35,7 +35,7 @@ impl Load for Backlog<'_> {
 impl Backend {
     /// Finds places for the transactions of a list, then queues those that have one.
     pub fn dispatch(&mut self, base: &mut Base, host: &mut Host, mut list: Vec<TransactionId>) {
-        if self.rules.any_dynamic {
+        if self.ftl.is_by_load() {
             self.dispatch_each(base, host, list);
             return;
         }
@@ -220,7 +220,7 @@ impl Backend {
     /// The plane that a write goes to.
     #[inline]
     fn plane_for_write(&mut self, tenant: TenantId, lpn: Lpn) -> PlaneId {
-        if !self.rules.any_dynamic {
+        if !self.ftl.is_by_load() {
             return self.ftl.static_plane(tenant, lpn);
         }
         self.ftl.plane_for_write(tenant, lpn, &Backlog(&self.flash))
@@ -231,7 +231,7 @@ impl Backend {
         let record = self.flash.transaction(id);
         let (tenant, lpn) = (record.tenant, record.lpn());
         let (entry, mask) = (record.entry, record.mask);
-        let old = match self.rules.any_dynamic {
+        let old = match self.ftl.is_by_load() {
             true => self.ftl.phys(entry),
             false => None,
         };

@@ -8,7 +8,7 @@
 use super::Simulator;
 use crate::accounting::Demand;
 use crate::vocabulary::SimError;
-use ssdtune_ftl::{Places, TenantSpec};
+use ssdtune_ftl::{Border, Places, TenantSpec};
 use ssdtune_model::TenantId;
 
 /// Flash pages that a tenant's reads have looked for.
@@ -37,7 +37,8 @@ impl Simulator {
     }
 
     /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer
-    /// (`mapping.allocation = "hybrid"`). Data stay where they are until they are rewritten or
+    /// (`mapping.allocation = "hybrid"`). `border` says whether its writes may leave these planes. Data
+    /// stay where they are until they are rewritten or
     /// collected, and the tenant's address space keeps its size.
     ///
     /// # Errors
@@ -50,7 +51,9 @@ impl Simulator {
         tenant: TenantId,
         places: &Places,
         writer: bool,
+        border: Border,
     ) -> Result<(), SimError> {
-        Ok(self.core.backend.ftl.bind(tenant, &TenantSpec { places: places.clone(), writer })?)
+        let spec = TenantSpec { places: places.clone(), writer };
+        Ok(self.core.backend.ftl.bind(tenant, &spec, border)?)
     }
 }

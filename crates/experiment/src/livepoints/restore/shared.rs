@@ -296,7 +296,7 @@ fn fill(points: &LivePoints, spaces: &Spaces, planes: usize) -> (Vec<u64>, Vec<u
 fn bind(drive: &mut Simulator, bindings: &[Binding]) -> Result<Vec<bool>, SimError> {
     let mut dynamic = Vec::with_capacity(bindings.len());
     for (tenant, binding) in (0..).map(TenantId).zip(bindings) {
-        drive.bind(tenant, &binding.places, binding.writer)?;
+        drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
         dynamic.push(!drive.past_room(tenant).is_static);
     }
     Ok(dynamic)
