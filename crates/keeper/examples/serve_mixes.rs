@@ -6,9 +6,10 @@
 //! LABELS is a file of `ssdtune keeper label`. They say what each strategy does if data are placed
 //! by it from the beginning. Here all channels are shared for the first period T, and what was
 //! placed until then stays where it is. A line for each mix: latencies over those of Shared, of the
-//! allocator, of the label's strategy from the beginning on, and of shared channels where each
-//! write goes to the plane with the least to do (`mapping.allocation = "dynamic"`); then what was
-//! decided. DEVICE is the drive of the labels where it is no preset: a file, as
+//! allocator, of the label's strategy from the beginning on, of shared channels where each
+//! write goes to the plane with the least to do (`mapping.allocation = "dynamic"`), and of the
+//! allocator with hybrid allocation; then what the allocator decided. DEVICE is the drive of the
+//! labels where it is no preset: a file, as
 //! `ssdtune config show --set` prints it.
 
 use rayon::prelude::*;
@@ -32,6 +33,7 @@ struct Served {
     own: f64,
     label: f64,
     dynamic: f64,
+    hybrid: f64,
     line: String,
 }
 
@@ -56,7 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let served: Vec<Served> =
         labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
     served.iter().for_each(|one| {
-        println!("{:.3} {:.3} {:.3} {}", one.own, one.label, one.dynamic, one.line)
+        let Served { own, label, dynamic, hybrid, line } = one;
+        println!("{own:.3} {label:.3} {dynamic:.3} {hybrid:.3} {line}");
     });
     let harmed: Vec<f64> = served.iter().map(|one| one.own).filter(|own| *own > HARM).collect();
     let worst = harmed.iter().copied().fold(1.0, f64::max);
@@ -97,6 +100,7 @@ fn serve(
     let all_write = vec![true; tenants];
     let dynamic = Plan::Fixed { strategy: &Strategy::Shared, writers: &all_write };
     let dynamic_ns = runner.run(dynamic, true, None)?.means.total_ns();
+    let hybrid_ns = runner.run(keeper, true, None)?.means.total_ns();
     let own = runner.run(keeper, false, None)?;
     let word = |decision: &Decision| match decision.over_shared {
         Some(over) => format!("back at {:.2} s ({over:.2})", decision.at_ns as f64 / 1e9),
@@ -106,7 +110,7 @@ fn serve(
     let kind = if mix.mix.is_bursty() { "bursts" } else { "plain" };
     let (number, level) = (mix.number, mix.mix.level);
     let line = format!("mix {number}, {kind}, level {level}: {} ({label})", decided.join(", "));
-    let [own, label, dynamic] =
-        [own.means.total_ns(), label_ns, dynamic_ns].map(|ns| ns / shared_ns);
-    Ok(Served { own, label, dynamic, line })
+    let [own, label, dynamic, hybrid] =
+        [own.means.total_ns(), label_ns, dynamic_ns, hybrid_ns].map(|ns| ns / shared_ns);
+    Ok(Served { own, label, dynamic, hybrid, line })
 }

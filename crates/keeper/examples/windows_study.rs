@@ -70,13 +70,8 @@ fn main() -> Fallible<()> {
         whole.push(Whole { name, total_ns: outcome.means.total_ns(), inside_ns });
         Ok(())
     };
-    let keeper = Plan::Keeper {
-        policy: &policy,
-        collect,
-        repeat: Repeat::Once,
-        targets: &[],
-        border: Border::Open,
-    };
+    let (policy, repeat, border) = (&policy, Repeat::Once, Border::Open);
+    let keeper = Plan::Keeper { policy, collect, repeat, targets: &[], border };
     add("SSDKeeper".into(), keeper, false)?;
     add("SSDKeeper + hybrid".into(), keeper, true)?;
     for strategy in Strategy::all(policy.channels, sources.len()) {

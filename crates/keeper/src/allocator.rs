@@ -12,11 +12,11 @@
 //! written from then on lies elsewhere. Where latencies are to fall to half (`URGENT`), once is
 //! enough: a part that is asked for more than it can do falls further behind with every period.
 //!
-//! Parts have open borders ([`Border::Open`]): a write that would wait in its part goes to the plane
-//! of the whole drive that has the least to do. So a burst that nobody foresaw does not queue up in
-//! a part while the rest of the drive is idle, and a part of one channel costs little where it was a
-//! mistake. Fixed strategies, of labels and comparisons, have closed ones, as the paper's have, and
-//! so may an allocator ([`Allocator::with_border`]).
+//! Parts have open borders ([`Border::Open`]): a write that would wait in its part goes to the
+//! plane of the whole drive that has the least to do. So a burst that nobody foresaw does not queue
+//! up in a part while the rest of the drive is idle, and a part of one channel costs little where
+//! it was a mistake. Fixed strategies, of labels and comparisons, have closed ones, as the paper's
+//! have, and so may an allocator ([`Allocator::with_border`]).
 //!
 //! Data stay where they are, so what is read of the data that the drive holds is not moved by any
 //! strategy; that belongs to what is decided from ([`ObservedMix::settled`]). What a division does

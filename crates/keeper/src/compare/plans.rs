@@ -90,11 +90,10 @@ impl PlanRunner<'_> {
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
         }
-        let writers = self.writers();
+        let (writers, border) = (self.writers(), Border::Open);
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let border = Border::Open;
         let keeper = |repeat, targets| Plan::Keeper { policy, collect, repeat, targets, border };
         let mut plans: Vec<NamedPlan> = vec![
             ("SSDKeeper".to_owned(), keeper(Repeat::Once, &targets), false),

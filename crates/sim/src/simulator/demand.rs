@@ -37,9 +37,9 @@ impl Simulator {
     }
 
     /// Gives a tenant other planes from now on, and tells hybrid allocation whether it is a writer
-    /// (`mapping.allocation = "hybrid"`). `border` says whether its writes may leave these planes. Data
-    /// stay where they are until they are rewritten or
-    /// collected, and the tenant's address space keeps its size.
+    /// (`mapping.allocation = "hybrid"`). `border` says whether its writes may leave these planes.
+    /// Data stay where they are until they are rewritten or collected, and the tenant's address
+    /// space keeps its size.
     ///
     /// # Errors
     /// The drive has no such plane.
