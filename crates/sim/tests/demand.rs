@@ -25,7 +25,8 @@ const MIX: Mix = Mix {
 fn config(variant: u32) -> DeviceConfig {
     let mut config = drives::small();
     config.flash.blocks_per_plane = 48;
-    config.mapping.allocation = Allocation::Hybrid;
+    config.mapping.allocation =
+        if variant & 4 == 0 { Allocation::Hybrid } else { Allocation::Static };
     config.cache.mode = if variant & 1 == 0 { CacheMode::Off } else { CacheMode::ReadWrite };
     config.mapping.ideal = variant & 2 == 0;
     config
@@ -72,7 +73,7 @@ fn run(
 
 #[test]
 fn a_drive_that_switches_all_the_time_loses_nothing() {
-    for variant in 0..4 {
+    for variant in 0..8 {
         let config = config(variant);
         let (drive, completions) = run(drive(&config), |drive, interval| {
             let channels: &[u32] = match interval % 3 {

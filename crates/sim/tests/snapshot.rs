@@ -8,7 +8,8 @@ use ssdtune_model::config::{
 };
 use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors, TenantId};
 use ssdtune_sim::{
-    Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError, Tenant,
+    Border, Completion, Footprint, InitialContent, InitialState, Places, Simulator, SnapshotError,
+    Tenant,
 };
 use ssdtune_trace::Request;
 
@@ -121,6 +122,10 @@ fn half_way(number: u64, share: f64) -> (DeviceConfig, Vec<Tenant>, Simulator, V
             seed: number,
         };
         drive.set_initial_content(&past, &Footprint::default()).expect("room");
+    }
+    if number % 3 == 1 && config.gc.unit != GcUnit::Drive {
+        let places = Places { channels: vec![0], ..tenants[0].places.clone() };
+        drive.bind(TenantId(0), &places, true, Border::Open).expect("a channel");
     }
     let size = |tenant| drive.address_space(TenantId::at(tenant)).0 / 512;
     let space = (0..tenants.len()).map(size).min();
