@@ -85,8 +85,11 @@ pub struct Ftl {
     pub(crate) counters: FtlCounters,
     /// Dynamic placement: counts the writes, so that planes with equal backlogs are used in turn.
     pub(crate) turn: u32,
-    /// Some tenant is placed by backlogs, or was.
+    /// Writes of some tenant may have been placed by backlogs. Once true it stays true.
     pub(crate) is_by_load: bool,
+    /// Some tenant was bound to other planes than before, so its pages may lie outside those that
+    /// it has now.
+    pub(crate) is_rebound: bool,
     pub(crate) plane_order: PlaneOrder,
     pub(crate) allocation: Allocation,
     /// What the drive held at the start, if it was not empty.
@@ -178,6 +181,7 @@ impl Ftl {
             counters: FtlCounters::default(),
             turn: 0,
             is_by_load: config.mapping.allocation != Allocation::Static,
+            is_rebound: false,
             plane_order: config.mapping.plane_order,
             allocation: config.mapping.allocation,
             initial_content: None,
@@ -282,16 +286,23 @@ impl Ftl {
             }
         };
         self.is_by_load |= !abroad.is_empty();
+        self.is_rebound |= planes != self.tenants[tenant].planes;
         let dynamic = spec.is_dynamic(self.allocation);
         self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic, abroad);
         Ok(())
     }
 
-    /// Whether [`Ftl::plane_for_write`] may look at backlogs: it does not before a tenant has an
-    /// open border on a drive whose allocation is static.
+    /// Whether writes must be placed by [`Ftl::plane_for_write`] with real backlogs. If allocation
+    /// is static and no tenant ever had an open border, [`Ftl::static_plane`] is enough.
     #[inline]
     pub fn is_by_load(&self) -> bool {
         self.is_by_load
+    }
+
+    /// Whether a page may lie in another plane than the one its next write goes to.
+    #[inline]
+    pub fn is_scattered(&self) -> bool {
+        self.is_by_load || self.is_rebound
     }
 
     /// The number of tenants.

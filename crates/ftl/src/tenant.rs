@@ -133,7 +133,8 @@ pub(crate) struct Tenant {
     mask: Option<u32>,
     /// Its writes go to the plane with the smallest backlog instead of following the static order.
     pub dynamic: bool,
-    /// The other planes that its writes may go to ([`Border::Open`]); none of a closed border.
+    /// All planes that are not its own, in plane order, if its border is open
+    /// ([`Border::Open`](crate::Border)); else none.
     pub abroad: Vec<PlaneId>,
 }
 

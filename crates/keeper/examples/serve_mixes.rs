@@ -9,8 +9,7 @@
 //! allocator, of the label's strategy from the beginning on, of shared channels where each
 //! write goes to the plane with the least to do (`mapping.allocation = "dynamic"`), and of the
 //! allocator with hybrid allocation; then what the allocator decided. DEVICE is the drive of the
-//! labels where it is no preset: a file, as
-//! `ssdtune config show --set` prints it.
+//! labels where it is no preset: a file, as `ssdtune config show --set` prints it.
 
 use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};

@@ -36,9 +36,7 @@ use array::{FlashArray, Transactions};
 use plane_reads::Planes;
 use serde::{Deserialize, Serialize};
 use ssdtune_ftl::{Ftl, Phys};
-use ssdtune_model::config::{
-    Allocation, BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport,
-};
+use ssdtune_model::config::{BusOrder, GcUnit, Scheduler, Suspension, SuspensionSupport};
 use ssdtune_model::{DeviceConfig, Nanos, PageId, PlaneId, TenantId};
 use timing::FlashTiming;
 use wear::Wear;
@@ -82,8 +80,6 @@ struct Rules {
     single_plane_moves: bool,
     /// A page can go with others in a command if it is in another plane at the same offset.
     joins_by_offset: bool,
-    /// Some pages are placed by the load of planes, of which what is staged is a part.
-    by_load: bool,
 }
 
 impl Rules {
@@ -109,7 +105,6 @@ impl Rules {
             cache_program: config.flash.cache_program && single_dies,
             preemptible: config.gc.preemptible,
             copyback: config.gc.copyback,
-            by_load: config.mapping.allocation != Allocation::Static,
             free_mapping_writes: config.compat.free_mapping_writes,
             in_steps,
             single_plane_erases: config.compat.single_plane_erases,
@@ -306,9 +301,7 @@ impl Flash {
     #[inline]
     fn stage_alone(&mut self, id: TransactionId) {
         self.staged.push(id);
-        if self.rules.by_load {
-            self.array.units[self.transactions[id].unit].staged += 1;
-        }
+        self.array.units[self.transactions[id].unit].staged += 1;
     }
 
     /// Only stages what follows, until as many calls of [`Flash::resume`] have come.

@@ -60,6 +60,7 @@ state! {
         counters: FtlCounters,
         turn: u32,
         is_by_load: bool,
+        is_rebound: bool,
         initial_content: Option<Box<ComputedContent>>,
         placer: Placer,
         slc: Option<SlcCache>,

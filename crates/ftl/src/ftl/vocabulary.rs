@@ -50,8 +50,9 @@ impl TenantSpec {
 pub enum Border {
     /// It waits for one of them.
     Closed,
-    /// It goes to the plane with the smallest backlog of all planes of the drive: the tenant's own
-    /// planes come first, the others as long as they have less to do.
+    /// It goes to the plane of the drive that has room and the smallest backlog. Among equals its
+    /// place by the static order comes first, then the tenant's other planes. Planes of one die, or
+    /// of one chip, have the same backlog. Without effect if the tenant has all planes.
     Open,
 }
 

@@ -36,8 +36,8 @@ impl Ftl {
 
     /// The plane with the smallest backlog; those without room come last. Among equals the place by
     /// the static order comes first, if that counts for the tenant, then its own planes, then those
-    /// over an open border. Of each of the two lists the turn decides, so that an idle drive is
-    /// striped.
+    /// over an open border. Within each of the two lists the search begins at the turn, so that an
+    /// idle drive is striped.
     fn least_busy_plane(&mut self, tenant: TenantId, lpn: Lpn, load: &impl Load) -> PlaneId {
         let owner = &self.tenants[tenant];
         let in_turn = |planes| rotated(planes, self.turn);

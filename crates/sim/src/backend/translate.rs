@@ -231,7 +231,7 @@ impl Backend {
         let record = self.flash.transaction(id);
         let (tenant, lpn) = (record.tenant, record.lpn());
         let (entry, mask) = (record.entry, record.mask);
-        let old = match self.ftl.is_by_load() {
+        let old = match self.ftl.is_scattered() {
             true => self.ftl.phys(entry),
             false => None,
         };

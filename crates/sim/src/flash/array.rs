@@ -181,8 +181,7 @@ pub(super) struct Unit {
     pub dies: u32,
     /// Transactions that wait for it.
     pub queued: u32,
-    /// Transactions that will be queued at the next scheduling, counted if some pages are placed by
-    /// load. 0 between two events.
+    /// Transactions that will be queued at the next scheduling. 0 between two events.
     #[serde(skip)]
     pub staged: u32,
     /// Transactions of each class that wait for it.

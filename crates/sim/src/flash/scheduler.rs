@@ -62,9 +62,7 @@ impl Flash {
     #[inline]
     fn schedule_one(&mut self, base: &mut Base, ftl: &Ftl, id: TransactionId) {
         let unit = self.transactions[id].unit;
-        if self.rules.by_load {
-            self.array.units[unit].staged -= 1;
-        }
+        self.array.units[unit].staged -= 1;
         let channel = self.array.channel_of(unit);
         if self.meets_nobody(base, id) {
             self.array.channels[channel].pass_turn(unit);
@@ -81,9 +79,7 @@ impl Flash {
         let mut touched = std::mem::take(&mut self.touched);
         for &id in &staged {
             let unit = self.transactions[id].unit;
-            if self.rules.by_load {
-                self.array.units[unit].staged -= 1;
-            }
+            self.array.units[unit].staged -= 1;
             self.array.enqueue(&mut self.transactions, id);
             touched.push(self.array.channel_of(unit));
         }
