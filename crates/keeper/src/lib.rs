@@ -41,8 +41,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Parts that an allocator makes are left by writes that would wait there
-//! ([`Border::Open`](ssdtune_sim::Border)); parts of fixed strategies are not.
+//! Writes leave the parts that an allocator makes when they would wait there
+//! ([`Border::Open`](ssdtune_sim::Border)), and never those of fixed strategies.
 //!
 //! What this crate does not do: it does not move data between channels (a tenant's data stay where
 //! they are until they are written again), and it divides channels and not chips. The mechanism is

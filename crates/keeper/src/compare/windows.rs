@@ -103,8 +103,8 @@ struct Division {
 }
 
 impl Division {
-    /// Parts of the allocator are left by writes that would wait there, those of a fixed strategy
-    /// are not.
+    /// Writes leave the parts of the allocator when they would wait there, and never those of a
+    /// fixed strategy.
     fn border(&self) -> Border {
         if self.is_decided { Border::Open } else { Border::Closed }
     }

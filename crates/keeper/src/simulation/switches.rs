@@ -8,10 +8,9 @@
 //! once with shared channels to its end, and once for each moment and strategy that are tried.
 //!
 //! Nothing leaves its part here ([`Border::Closed`]), while writes of an allocator's divisions
-//! leave a part that is busy. So an outcome says what a division does at worst. That is on purpose:
-//! with forecasts that learned from open borders an allocator took 1.4 times the gains that it
-//! takes with these, but 16 of 1,000 mixes, with bursts of shapes that no forecast had seen, ended
-//! above `Shared` by 2 % and more, not 1 (docs/results/keeper.md).
+//! leave a part that is busy. That is nearly always the harder case, and on purpose: forecasts that
+//! learn from open borders harm more of the mixes whose bursts have shapes that nobody has seen
+//! (docs/results/keeper.md, "Open borders").
 //!
 //! Cost: a whole run for each outcome, and one more for each mix. A run that ends badly is cut off
 //! once that is certain; two runs of five end so.
