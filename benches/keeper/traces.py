@@ -64,7 +64,7 @@ def run(args):
                 convert = ["trace", "convert", args.traces / name, "--output", cut[-1]]
                 call(args.ssdtune, *convert, "--skip", first, "--count", WINDOW)
             compare = ["keeper", "compare", "--model", args.model, "--even", "--level", level]
-            compare += ["--requests", WINDOW, "--trace", *cut]
+            compare += ["--requests", WINDOW, *args.flags.split(), "--trace", *cut]
             line = {"seed": args.seed, "mix": number, "level": level, "windows": windows}
             try:
                 found = call(args.ssdtune, "--json", "--seed", args.seed, *compare)["lines"]
@@ -100,7 +100,9 @@ def show(args):
         "| plan | within 1 % of the best | more than 2 % above Shared | mean over Shared | taken |"
     )
     print("|---|---|---|---|---|")
-    for plan in ["Shared", "Isolated", "SSDKeeper", "SSDKeeper + hybrid"]:
+    for plan in ["Shared", "Isolated", "Shared, dynamic", "SSDKeeper", "SSDKeeper + hybrid"]:
+        if plan not in mixes[0]:
+            continue
         pairs = [(plans[plan][1], b) for plans, b in zip(mixes, best)]
         near = interval(pairs, lambda all: sum(o <= 1.01 * b for o, b in all) / len(all))
         harm = interval(pairs, lambda all: sum(o > 1.02 for o, _ in all) / len(all))
@@ -124,6 +126,7 @@ def main():
     task.add_argument("--mixes", type=int, default=40)
     task.add_argument("--seed", type=int, default=1)
     task.add_argument("--model", default="configs/keeper/ssdkeeper.json")
+    task.add_argument("--flags", default="", help="more flags of keeper compare")
     tasks.add_parser("show").add_argument("out", type=Path)
     args = parser.parse_args()
     run(args) if args.task == "run" else show(args)

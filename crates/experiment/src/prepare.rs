@@ -66,6 +66,22 @@ pub struct Binding {
     pub border: Border,
 }
 
+impl Binding {
+    /// Binds the tenants of a drive from now on, the first tenant first.
+    ///
+    /// # Errors
+    /// The drive has no such places.
+    ///
+    /// # Panics
+    /// The drive has fewer tenants.
+    pub fn bind_all(all: &[Self], drive: &mut Simulator) -> Result<(), SimError> {
+        for (tenant, own) in (0..).map(TenantId).zip(all) {
+            drive.bind(tenant, &own.places, own.writer, own.border)?;
+        }
+        Ok(())
+    }
+}
+
 /// A drive that does not exist yet: what it is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Blank<'a> {
@@ -111,9 +127,7 @@ impl<'a> Blank<'a> {
             Start::Restored(path) => self.restore(path)?,
             _ => Simulator::new(self.device, self.tenants, self.observe)?,
         };
-        for (tenant, binding) in (0..).map(TenantId).zip(self.bindings) {
-            drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
-        }
+        Binding::bind_all(self.bindings, &mut drive)?;
         let mut work = Work { drive: &mut drive, tenants: self.tenants.len(), upcoming, stop };
         work.start(preparation)?;
         for age in &preparation.ages {

@@ -3,7 +3,7 @@
 //!
 //!     cargo run --release -p ssdtune-keeper --example serve_mixes -- LABELS [MODEL [DEVICE]]
 //!
-//! LABELS is a file of `ssdtune keeper label`. They say what each strategy does if data are placed
+//! LABELS is a file of `ssdtune keeper label` on a drive with static allocation. They say what each strategy does if data are placed
 //! by it from the beginning. Here all channels are shared for the first period T, and what was
 //! placed until then stays where it is. A line for each mix: latencies over those of Shared, of the
 //! allocator, of the label's strategy from the beginning on, of shared channels where each
@@ -14,11 +14,10 @@
 use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_keeper::{
-    Decision, Fitted, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy,
+    Decision, Fitted, Keeper, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Strategy,
 };
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, Nanos, source};
-use ssdtune_sim::Border;
+use ssdtune_model::{CheckedConfig, source};
 use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -46,14 +45,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let policy = Policy::read(others.first().map_or(shipped, |model| model).as_ref())?;
     let device = others.get(1).unwrap_or(&labels.source.device);
     let mut drive = source::load(device, &[])?.config;
-    drive.mapping.allocation = Allocation::Static;
+    // A network that learned on a drive with dynamic allocation works on such a drive.
+    drive.mapping.allocation = Allocation::Dynamic;
+    let is_dynamic = policy.is_for(&drive);
+    let allocation = if is_dynamic { Allocation::Dynamic } else { Allocation::Static };
+    drive.mapping.allocation = allocation;
     let fitted = policy.for_drive(&drive.clone().check()?, &AtomicBool::new(false))?;
     let Fitted { policy, note } = fitted;
     note.iter().for_each(|note| eprintln!("{note}"));
     // Nothing is collected: fewer blocks are made sooner and change no latency.
     drive.flash.blocks_per_plane = drive.flash.blocks_per_plane.min(256);
     let drive = drive.check()?;
-    let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, &policy);
+    let serve = |mix: &LabelledMix| serve(&drive, &labels, mix, (&policy, allocation));
     let served: Vec<Served> =
         labels.mixes.par_iter().map(serve).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
     served.iter().for_each(|one| {
@@ -79,7 +82,7 @@ fn serve(
     drive: &CheckedConfig,
     labels: &Labels,
     mix: &LabelledMix,
-    policy: &Policy,
+    (policy, allocation): (&Policy, Allocation),
 ) -> Result<Served, Box<dyn Error + Send + Sync>> {
     let stop = AtomicBool::new(false);
     let simulator = MixSimulator::new(drive, labels.source.settings, &stop);
@@ -89,18 +92,14 @@ fn serve(
     let empty = Preparation::of(Start::Empty, 0);
     let runner = PlanRunner::new(drive, empty, tenants, &requests, &stop)?;
     let fixed = |strategy| Plan::Fixed { strategy, writers: &writers };
-    let collect = Nanos(policy.collect_ns);
-    let keeper =
-        Plan::Keeper { policy, collect, repeat: Repeat::Once, targets: &[], border: Border::Open };
-    let shared_ns = runner.run(fixed(&Strategy::Shared), false, None)?.means.total_ns();
+    let keeper = Plan::Keeper(Keeper::of(policy));
+    let shared = fixed(&Strategy::Shared);
+    let shared_ns = runner.run(shared, Allocation::Static, None)?.means.total_ns();
     let label = &mix.best().strategy;
-    let label_ns = runner.run(fixed(label), false, None)?.means.total_ns();
-    // Where all tenants count as writers, hybrid allocation is dynamic allocation.
-    let all_write = vec![true; tenants];
-    let dynamic = Plan::Fixed { strategy: &Strategy::Shared, writers: &all_write };
-    let dynamic_ns = runner.run(dynamic, true, None)?.means.total_ns();
-    let hybrid_ns = runner.run(keeper, true, None)?.means.total_ns();
-    let own = runner.run(keeper, false, None)?;
+    let label_ns = runner.run(fixed(label), Allocation::Static, None)?.means.total_ns();
+    let dynamic_ns = runner.run(shared, Allocation::Dynamic, None)?.means.total_ns();
+    let hybrid_ns = runner.run(keeper, Allocation::Hybrid, None)?.means.total_ns();
+    let own = runner.run(keeper, allocation, None)?;
     let word = |decision: &Decision| match decision.over_shared {
         Some(over) => format!("back at {:.2} s ({over:.2})", decision.at_ns as f64 / 1e9),
         None => decision.strategy.to_string(),

@@ -16,11 +16,10 @@ use rayon::prelude::*;
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_keeper::compare::PlanOutcome;
 use ssdtune_keeper::{
-    LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Repeat, Strategy, Target,
+    Keeper, LabelledMix, Labels, MixSimulator, Plan, PlanRunner, Policy, Strategy, Target,
 };
 use ssdtune_model::config::Allocation;
-use ssdtune_model::{CheckedConfig, Nanos, source};
-use ssdtune_sim::Border;
+use ssdtune_model::{CheckedConfig, source};
 use ssdtune_trace::Request;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -96,7 +95,7 @@ fn serve(
         let own = if writes { &own.write } else { &own.read };
         own.total_latency_ns.as_ref().map_or(0.0, |latency| latency.mean)
     };
-    let shared = runner.run(fixed(&Strategy::Shared), false, None)?;
+    let shared = runner.run(fixed(&Strategy::Shared), Allocation::Static, None)?;
     let below_ns = share * latency_ns(&shared);
     if below_ns == 0.0 {
         return Ok(None);
@@ -108,23 +107,16 @@ fn serve(
         let total = outcome.means.total_ns() / shared.means.total_ns();
         [latency_ns(outcome) / below_ns, total]
     };
-    let collect = Nanos(policy.collect_ns);
-    let keeper = |targets| Plan::Keeper {
-        policy,
-        collect,
-        repeat: Repeat::Once,
-        targets,
-        border: Border::Open,
-    };
-    let knowing = kept(&runner.run(keeper(&targets), false, None)?);
-    let other = kept(&runner.run(keeper(&[]), false, None)?);
+    let keeper = |targets| Plan::Keeper(Keeper { targets, ..Keeper::of(policy) });
+    let knowing = kept(&runner.run(keeper(&targets), Allocation::Static, None)?);
+    let other = kept(&runner.run(keeper(&[]), Allocation::Static, None)?);
     let mut best = kept(&shared);
     let strategies = Strategy::all(drive.geometry().channels, tenants);
     for strategy in &strategies {
         // Strategies of parts for each tenant are many and seldom the best.
         let is_of_kinds = matches!(strategy, Strategy::ByKind { .. } | Strategy::Isolated);
         if is_of_kinds && strategy.is_distinct(&writers) {
-            let own = kept(&runner.run(fixed(strategy), false, None)?);
+            let own = kept(&runner.run(fixed(strategy), Allocation::Static, None)?);
             let rank = |[missed, total]: Kept| [missed.max(1.0), total];
             if own[1] <= PRICE && rank(own) < rank(best) {
                 best = own;

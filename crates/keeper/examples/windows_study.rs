@@ -11,9 +11,9 @@ use ssdtune_keeper::compare::{
     LongMix, MIX_WINDOWS, MergeOptions, WindowLine, WindowPlans, merged_requests,
 };
 use ssdtune_keeper::simulation::MeanLatencies;
-use ssdtune_keeper::{Plan, PlanRunner, Policy, Repeat, Strategy, WindowComparison};
+use ssdtune_keeper::{Keeper, Plan, PlanRunner, Policy, Strategy, WindowComparison};
+use ssdtune_model::config::Allocation;
 use ssdtune_model::{Bytes, CheckedConfig, Nanos, presets};
-use ssdtune_sim::Border;
 use ssdtune_trace::{ReadOptions, Request};
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -59,9 +59,9 @@ fn main() -> Fallible<()> {
     let began = Instant::now();
     let writers = runner.writers();
     let mut whole: Vec<Whole> = Vec::new();
-    let mut add = |name: String, plan: Plan, hybrid| -> Fallible<()> {
+    let mut add = |name: String, plan: Plan, allocation| -> Fallible<()> {
         let mut inside = Tally::default();
-        let outcome = runner.run_and_tell(plan, hybrid, None, &mut |done| {
+        let outcome = runner.run_and_tell(plan, allocation, None, &mut |done| {
             if places[done.number as usize] {
                 inside.add(done);
             }
@@ -70,14 +70,13 @@ fn main() -> Fallible<()> {
         whole.push(Whole { name, total_ns: outcome.means.total_ns(), inside_ns });
         Ok(())
     };
-    let (policy, repeat, border) = (&policy, Repeat::Once, Border::Open);
-    let keeper = Plan::Keeper { policy, collect, repeat, targets: &[], border };
-    add("SSDKeeper".into(), keeper, false)?;
-    add("SSDKeeper + hybrid".into(), keeper, true)?;
+    let keeper = Plan::Keeper(Keeper { collect, ..Keeper::of(&policy) });
+    add("SSDKeeper".into(), keeper, Allocation::Static)?;
+    add("SSDKeeper + hybrid".into(), keeper, Allocation::Hybrid)?;
     for strategy in Strategy::all(policy.channels, sources.len()) {
         if strategy.is_distinct(&writers) {
             let plan = Plan::Fixed { strategy: &strategy, writers: &writers };
-            add(strategy.to_string(), plan, false)?;
+            add(strategy.to_string(), plan, Allocation::Static)?;
         }
     }
     let (count, whole_s) = (whole.len(), began.elapsed().as_secs_f64());

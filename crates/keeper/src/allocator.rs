@@ -26,13 +26,17 @@
 //! Cost: the drive counts what is asked for ([`ssdtune_sim::Demand`]). A decision is some
 //! predictions of the network and, if it changes anything, one binding for each tenant.
 
+mod division;
+
+pub use division::{Change, Division};
+
 use crate::binding::bind;
+use crate::fairness::Aim;
 use crate::features::{ObservedMix, SLOTS};
 use crate::guard::Guard;
 use crate::policy::{DecisionMemory, NetworkKind, Policy, TenantsError};
 use crate::strategy::Strategy;
-use crate::switch::Outlook;
-use crate::targets::{Off, PlacedTarget, Standing};
+use crate::targets::PlacedTarget;
 use crate::watch::{Watch, seen};
 use serde::Serialize;
 use ssdtune_experiment::{Observer, ObserverError};
@@ -41,18 +45,6 @@ use ssdtune_sim::{Border, Completion, Look, SimError, Simulator};
 
 /// A promise, as a logarithm of latencies, that is acted on without waiting for a second period.
 const URGENT: f64 = std::f64::consts::LN_2;
-
-/// What latencies of the whole run may be over those of `Shared` by forecast, as a logarithm, where
-/// channels are divided to keep a target: 0.1 is 10.5 % longer. Of 127 mixes whose lightest writer
-/// was promised half of its latency, 0.1 and 0.2 keep it in 43 and 44, and 10 and 13 end more than
-/// 2 % above `Shared`.
-const PRICE_MAX: f64 = 0.1;
-/// A division for the latencies of all leaves each target as it is or better, or at this part of
-/// what was promised (0 to 1) by forecast: latencies of the first period are often below those of
-/// the run. Of 127 mixes whose busiest reader was promised 1.05 times its latency, 1, 0.9, 0.8 and
-/// 0.7 keep it in 95, 101, 105 and 107, at 0.957, 0.963, 0.970 and 0.979 times the latencies of
-/// `Shared`.
-const SPARE: f64 = 0.8;
 
 /// How often to decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,33 +99,6 @@ pub struct Decision {
     pub over_shared: Option<f64>,
 }
 
-/// A division of channels that were shared until now, and what is forecast of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Division {
-    /// How the channels would be divided.
-    pub strategy: Strategy,
-    /// The probability, 0 to 1, that the whole run ends more than 2 % above one that shares to its
-    /// end.
-    pub risk: f64,
-    /// By what part, as a logarithm, latencies of the whole run are below those of `Shared`.
-    pub gain: f64,
-    /// Whether the channels are divided so: for the gain, or to keep targets.
-    pub is_taken: bool,
-    /// Of an allocator that knows targets ([`Allocator::for_targets`]).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub worst_target: Option<TargetForecast>,
-}
-
-/// The latency of the target that is the worst off, over what was promised: 1 or less, and all are
-/// kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TargetForecast {
-    /// On shared channels until now.
-    pub now: f64,
-    /// With the division, by forecast.
-    pub then: f64,
-}
-
 /// Why a drive cannot have this allocator.
 #[derive(Debug, thiserror::Error)]
 pub enum AllocatorError {
@@ -168,6 +133,8 @@ pub struct Allocator<'a> {
     border: Border,
     /// What tenants are promised.
     targets: &'a [PlacedTarget],
+    /// What a division is to be the best in.
+    aim: Aim,
     memory: DecisionMemory,
     watch: Watch,
     /// After how many slots to look whether to divide the channels for the first time.
@@ -221,6 +188,7 @@ impl<'a> Allocator<'a> {
             repeat,
             border: Border::Open,
             targets: &[],
+            aim: Aim::Latency,
             memory: policy.memory(),
             watch,
             moments,
@@ -244,6 +212,21 @@ impl<'a> Allocator<'a> {
     pub fn for_targets(mut self, targets: &'a [PlacedTarget]) -> Self {
         if self.repeat == Repeat::Once {
             self.targets = targets;
+        }
+        self
+    }
+
+    /// This allocator, now told what a division is to be the best in. With [`Aim::Fairness`] it
+    /// divides the channels by the strategy that is the fairest by forecast, if it is fairer than
+    /// shared ones and no tenant is slowed down more than the slowest one there, and if latencies
+    /// of the run are at most 10.5 % longer, whatever the risk. Fairness is not looked at where
+    /// there are targets, nor once the channels are divided, with [`Repeat::Always`], or by a policy
+    /// that has no [`SwitchModel`].
+    ///
+    /// [`SwitchModel`]: crate::SwitchModel
+    pub fn for_aim(mut self, aim: Aim) -> Self {
+        if self.repeat == Repeat::Once {
+            self.aim = aim;
         }
         self
     }
@@ -359,67 +342,6 @@ impl<'a> Allocator<'a> {
             over_shared: None,
         });
         Ok(())
-    }
-
-    /// The best way to divide channels that were shared until now.
-    fn division(
-        &mut self,
-        drive: &Simulator,
-        observed: &ObservedMix,
-        slots: u64,
-    ) -> Option<Division> {
-        let (policy, memory) = (self.policy, &mut self.memory);
-        let (strategy, outlook) = policy.best_switch(observed, slots, memory)?;
-        let is_taken = policy.switch.as_ref()?.allows(outlook);
-        let Outlook { risk, gain } = outlook;
-        let best = Division { strategy, risk, gain, is_taken, worst_target: None };
-        match self.targets.is_empty() {
-            true => Some(best),
-            false => self.division_for_targets(drive, observed, slots, best),
-        }
-    }
-
-    /// The best way to divide channels where there are targets: `best`, which is it for the
-    /// latencies of all, unless another one keeps more targets.
-    fn division_for_targets(
-        &mut self,
-        drive: &Simulator,
-        observed: &ObservedMix,
-        slots: u64,
-        mut best: Division,
-    ) -> Option<Division> {
-        let (policy, memory) = (self.policy, &mut self.memory);
-        let standing = Standing::new(self.targets, &drive.report(), policy, observed, memory)?;
-        let now = standing.now();
-        let worst = |off: &[Off]| off.iter().copied().fold(0.0, f64::max);
-        let told = |then: &[Off]| Some(TargetForecast { now: worst(now), then: worst(then) });
-        let kept = |off: &[Off]| off.iter().filter(|off| **off <= 1.0).count();
-        let takes_at_most = |then: &[Off], limit: f64| {
-            then.iter().zip(now).all(|(then, now)| *then <= now.max(limit))
-        };
-        let then = standing.under(&best.strategy, policy, memory)?;
-        best.is_taken &= takes_at_most(&then, SPARE);
-        best.worst_target = told(&then);
-        let kept_by_best = kept(if best.is_taken { &then } else { now });
-        if kept_by_best == now.len() {
-            return Some(best);
-        }
-        let mut strategies = policy.divisions(observed, memory, usize::MAX);
-        strategies.retain(|strategy| {
-            let then = standing.under(strategy, policy, memory);
-            then.is_some_and(|then| kept(&then) > kept_by_best && takes_at_most(&then, 1.0))
-        });
-        let outlooks = policy.outlooks(observed, slots, strategies, memory);
-        let others = outlooks.into_iter().filter_map(|(strategy, Outlook { risk, gain })| {
-            let then = standing.under(&strategy, policy, memory)?;
-            let worst_target = told(&then);
-            let division = Division { strategy, risk, gain, is_taken: true, worst_target };
-            (gain >= -PRICE_MAX).then_some((kept(&then), division))
-        });
-        let keeps_most = |a: &(usize, Division), b: &(usize, Division)| {
-            a.0.cmp(&b.0).then(a.1.gain.total_cmp(&b.1.gain))
-        };
-        Some(others.max_by(keeps_most).map_or(best, |(_, division)| division))
     }
 
     /// Shares all channels for the rest of the run.

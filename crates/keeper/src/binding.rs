@@ -3,7 +3,7 @@
 use crate::strategy::Strategy;
 use ssdtune_experiment::Binding;
 use ssdtune_model::config::GcUnit;
-use ssdtune_model::{DeviceConfig, Geometry, TenantId};
+use ssdtune_model::{DeviceConfig, Geometry};
 use ssdtune_sim::{Border, Places, SimError, Simulator};
 
 /// A drive whose channels cannot be divided among tenants.
@@ -54,9 +54,5 @@ pub(crate) fn bind(
     border: Border,
 ) -> Result<(), SimError> {
     let geometry = drive.config().flash_geometry();
-    let bindings = bindings(strategy, &geometry, writers, border);
-    for (tenant, binding) in (0..).map(TenantId).zip(&bindings) {
-        drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
-    }
-    Ok(())
+    Binding::bind_all(&bindings(strategy, &geometry, writers, border), drive)
 }

@@ -10,6 +10,7 @@
 //! take part.
 
 mod aims;
+mod drives;
 mod merge;
 mod plans;
 mod queues;
@@ -17,24 +18,24 @@ mod stream;
 mod told;
 mod windows;
 
-pub use aims::{Aim, Aims};
+pub use crate::fairness::Aim;
+pub use aims::Aims;
 pub use merge::{MergeError, MergeOptions, merged_requests};
 pub use plans::{CompareOptions, Comparison, PlanLine};
 pub use stream::{LongMix, MixRequests};
 pub use told::{Untold, WindowLine};
 pub use windows::{MIX_WINDOWS, WindowComparison, WindowPlans, compare_windows};
 
+use self::drives::Drives;
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
-use crate::binding::{Indivisible, bind, check_divisible};
+use crate::binding::{Indivisible, bind};
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
 use crate::targets::PlacedTarget;
 use ssdtune_experiment::livepoints::LivePointsError;
 use ssdtune_experiment::sampled::SampledError;
-use ssdtune_experiment::{
-    Blank, Preparation, PrepareError, Served, SourceError, Start, Tally, serve,
-};
+use ssdtune_experiment::{Blank, Preparation, PrepareError, Served, SourceError, Tally, serve};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId};
 use ssdtune_sim::{Border, Completion, Look, Observe, Report, SimError, Simulator, Stream, Tenant};
@@ -52,18 +53,39 @@ pub enum Plan<'a> {
         writers: &'a [bool],
     },
     /// The allocator.
-    Keeper {
-        /// The policy that it asks.
-        policy: &'a Policy,
-        /// The period T.
-        collect: Nanos,
-        /// How often it decides.
-        repeat: Repeat,
-        /// What tenants are promised ([`Allocator::for_targets`]).
-        targets: &'a [PlacedTarget],
-        /// Whether writes leave its parts while these are busy.
-        border: Border,
-    },
+    Keeper(Keeper<'a>),
+}
+
+/// How an allocator works.
+#[derive(Clone, Copy, Debug)]
+pub struct Keeper<'a> {
+    /// The policy that it asks.
+    pub policy: &'a Policy,
+    /// The period T.
+    pub collect: Nanos,
+    /// How often it decides.
+    pub repeat: Repeat,
+    /// What tenants are promised ([`Allocator::for_targets`]).
+    pub targets: &'a [PlacedTarget],
+    /// What a division is to be the best in ([`Allocator::for_aim`]).
+    pub aim: Aim,
+    /// Whether writes leave its parts while these are busy.
+    pub border: Border,
+}
+
+impl<'a> Keeper<'a> {
+    /// One that decides once, by latencies, after the period of its policy, and whose parts have
+    /// open borders.
+    pub fn of(policy: &'a Policy) -> Self {
+        let (collect, repeat, border) = (Nanos(policy.collect_ns), Repeat::Once, Border::Open);
+        Self { policy, collect, repeat, targets: &[], aim: Aim::Latency, border }
+    }
+
+    /// Its allocator for a drive whose tenants share all channels.
+    fn allocator(&self, drive: &Simulator) -> Result<Allocator<'a>, AllocatorError> {
+        let allocator = Allocator::new(self.policy, self.collect, self.repeat, drive)?;
+        Ok(allocator.for_targets(self.targets).for_aim(self.aim).with_border(self.border))
+    }
 }
 
 /// What a plan did.
@@ -161,29 +183,10 @@ impl From<SampledError> for CompareError {
     }
 }
 
-/// A drive that begins like this, with static page allocation and with hybrid one.
-fn plan_devices(device: &CheckedConfig, start: &Start) -> Result<[CheckedConfig; 2], CompareError> {
-    check_divisible(device)?;
-    let must_allocate = *start == Start::Empty && !device.compat.read_allocates;
-    let with = |allocation| {
-        let mut config = (**device).clone();
-        config.mapping.allocation = allocation;
-        let other = config.clone();
-        config.compat.read_allocates |= must_allocate;
-        config.check().map_err(|faults| match must_allocate && other.check().is_ok() {
-            true => CompareError::Empty(faults.to_string()),
-            false => CompareError::Config(faults.to_string()),
-        })
-    };
-    Ok([with(Allocation::Static)?, with(Allocation::Hybrid)?])
-}
-
 /// Requests, and the drive that is to serve them under one plan after the other.
 #[derive(Debug)]
 pub struct PlanRunner<'a> {
-    device: CheckedConfig,
-    /// The drive with hybrid page allocation.
-    hybrid: CheckedConfig,
+    drives: Drives,
     preparation: Preparation,
     tenants: usize,
     requests: &'a [Request],
@@ -198,7 +201,7 @@ impl<'a> PlanRunner<'a> {
     /// written would else cost no flash read under any plan.
     ///
     /// # Errors
-    /// The drive cannot have static or hybrid page allocation.
+    /// The drive cannot have some page allocation.
     pub fn new(
         device: &CheckedConfig,
         preparation: Preparation,
@@ -206,8 +209,8 @@ impl<'a> PlanRunner<'a> {
         requests: &'a [Request],
         stop: &'a AtomicBool,
     ) -> Result<Self, CompareError> {
-        let [device, hybrid] = plan_devices(device, &preparation.start)?;
-        Ok(Self { device, hybrid, preparation, tenants, requests, stop })
+        let drives = Drives::new(device, &preparation.start)?;
+        Ok(Self { drives, preparation, tenants, requests, stop })
     }
 
     /// For each tenant, whether it writes more sectors than it reads.
@@ -224,7 +227,7 @@ impl<'a> PlanRunner<'a> {
         balance.into_iter().map(|balance| balance > 0).collect()
     }
 
-    /// Serves the requests, or those of one tenant only.
+    /// Serves the requests, or those of one tenant only, on the drive with this page allocation.
     ///
     /// # Errors
     /// The drive cannot be simulated, has no room, does not fit the policy, or the caller stopped
@@ -232,10 +235,10 @@ impl<'a> PlanRunner<'a> {
     pub fn run(
         &self,
         plan: Plan,
-        hybrid: bool,
+        allocation: Allocation,
         only: Option<TenantId>,
     ) -> Result<PlanOutcome, CompareError> {
-        self.run_and_tell(plan, hybrid, only, &mut |_| ())
+        self.run_and_tell(plan, allocation, only, &mut |_| ())
     }
 
     /// As [`PlanRunner::run`], and tells of every completed request.
@@ -245,17 +248,14 @@ impl<'a> PlanRunner<'a> {
     pub fn run_and_tell(
         &self,
         plan: Plan,
-        hybrid: bool,
+        allocation: Allocation,
         only: Option<TenantId>,
         told: &mut dyn FnMut(&Completion),
     ) -> Result<PlanOutcome, CompareError> {
-        let mut drive = self.drive(plan, hybrid)?;
+        let mut drive = self.drive(plan, allocation)?;
         let mut allocator = match plan {
             Plan::Fixed { .. } => None,
-            Plan::Keeper { policy, collect, repeat, targets, border } => {
-                let allocator = Allocator::new(policy, collect, repeat, &drive)?;
-                Some(allocator.for_targets(targets).with_border(border))
-            }
+            Plan::Keeper(keeper) => Some(keeper.allocator(&drive)?),
         };
         let interval = allocator.as_ref().map(Allocator::slot);
         let is_mine = |request: &Request| only.is_none_or(|only| request.tenant == only);
@@ -284,7 +284,7 @@ impl<'a> PlanRunner<'a> {
             Served::OutOfSpace { .. } => {
                 let plan = match plan {
                     Plan::Fixed { strategy, .. } => strategy.to_string(),
-                    Plan::Keeper { .. } => "SSDKeeper".to_owned(),
+                    Plan::Keeper(_) => "SSDKeeper".to_owned(),
                 };
                 return Err(CompareError::OutOfSpace { plan });
             }
@@ -295,8 +295,8 @@ impl<'a> PlanRunner<'a> {
     }
 
     /// A drive with its data in place, bound as the plan begins.
-    fn drive(&self, plan: Plan, hybrid: bool) -> Result<Simulator, CompareError> {
-        let device = if hybrid { &self.hybrid } else { &self.device };
+    fn drive(&self, plan: Plan, allocation: Allocation) -> Result<Simulator, CompareError> {
+        let device = self.drives.with(allocation);
         let tenants = vec![Tenant::sole(device); self.tenants];
         let observe = Observe { completions: true, ..Observe::default() };
         let blank = Blank::new(device, &tenants, observe);

@@ -299,6 +299,13 @@ pub struct ObservedMix {
 }
 
 impl ObservedMix {
+    /// The mean latency of all requests of a tenant, in nanoseconds, from those of its reads and
+    /// writes; 0 if it asks for nothing.
+    pub(crate) fn mean_ns(&self, tenant: usize, [read, write]: [f64; 2]) -> f64 {
+        let [reads, writes] = self.rates[tenant].requests;
+        ratio(read * reads + write * writes, reads + writes)
+    }
+
     /// The mix that asked for this in a period.
     pub fn new(period: &PeriodDemand, intensity: Intensity) -> Self {
         let asked = || period.asked.iter();

@@ -225,8 +225,33 @@ impl Forecast {
         strategy: &Strategy,
         observed: &ObservedMix,
     ) -> Vec<[f64; OUTPUTS]> {
-        let mut asked = Asked::new(observed, self.drive, 0.0, &mut self.memory);
         let parts: Vec<Part> = strategy.parts(self.drive.channels, &observed.writers).collect();
+        self.of_parts(network, &parts, observed)
+    }
+
+    /// Mean latencies of each tenant's reads and writes alone on the drive, in nanoseconds.
+    ///
+    /// # Panics
+    /// If the network is not one for parts.
+    pub(crate) fn alone(
+        &mut self,
+        network: &MlpModel,
+        observed: &ObservedMix,
+    ) -> Vec<[f64; OUTPUTS]> {
+        let channels = self.drive.channels;
+        let all = |tenant| Part { tenants: TenantSet::only(tenant), channels };
+        let parts: Vec<Part> = (0..observed.rates.len()).map(all).collect();
+        self.of_parts(network, &parts, observed)
+    }
+
+    /// Mean latencies of each tenant's reads and writes, in nanoseconds: those of its part.
+    fn of_parts(
+        &mut self,
+        network: &MlpModel,
+        parts: &[Part],
+        observed: &ObservedMix,
+    ) -> Vec<[f64; OUTPUTS]> {
+        let mut asked = Asked::new(observed, self.drive, 0.0, &mut self.memory);
         parts.iter().enumerate().for_each(|(place, part)| asked.ask_busy(place, *part));
         let mut all = vec![[0.0; OUTPUTS]; observed.rates.len()];
         asked.answer(network, |place, _, own| {

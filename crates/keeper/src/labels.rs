@@ -124,13 +124,22 @@ pub fn device_digest(device: &DeviceConfig) -> String {
     blake3::hash(document::identity(device).as_bytes()).to_hex().to_string()
 }
 
-/// Whether a digest is of this drive with static allocation, as drives are labelled, and its own
+/// The page allocation of a drive when it is labelled: static where some tenants place pages
+/// dynamically (hybrid), since there it depends on more than the strategy where a page goes.
+pub fn labelled_allocation(device: &DeviceConfig) -> Allocation {
+    match device.mapping.allocation {
+        Allocation::Static | Allocation::Hybrid => Allocation::Static,
+        Allocation::Dynamic => Allocation::Dynamic,
+    }
+}
+
+/// Whether a digest is of this drive with the allocation that it is labelled with, and its own
 /// seed, the default one or `seed`.
 pub(crate) fn is_like(device: &DeviceConfig, seed: u64, digest: &str) -> bool {
     let seeds = [device.run.seed, DeviceConfig::default().run.seed, seed];
     seeds.into_iter().any(|seed| {
         let mut device = device.clone();
-        device.mapping.allocation = Allocation::Static;
+        device.mapping.allocation = labelled_allocation(&device);
         device.run.seed = seed;
         device_digest(&device) == digest
     })

@@ -63,6 +63,7 @@ pub mod train;
 mod binding;
 mod bursts;
 mod drive;
+mod fairness;
 mod forecast;
 mod guard;
 mod put_on;
@@ -75,17 +76,21 @@ mod vector;
 mod watch;
 
 pub use allocator::{
-    Allocator, AllocatorError, AllocatorObserver, Decision, Division, Repeat, TargetForecast,
+    Allocator, AllocatorError, AllocatorObserver, Change, Decision, Division, Repeat,
 };
 pub use binding::{Indivisible, check_divisible};
 pub use bursts::{BurstShape, NamedShape};
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Plan, PlanRunner, WindowComparison, compare_windows,
+    CompareError, CompareOptions, Comparison, Keeper, Plan, PlanRunner, WindowComparison,
+    compare_windows,
 };
 pub use drive::FlashFigures;
 pub use evaluation::{Evaluation, Score, SwitchScore, evaluate};
 pub use features::{ObservedMix, PeriodDemand};
-pub use labels::{LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes};
+pub use labels::{
+    LabelSource, LabelledMix, Labels, LabelsError, check_labels_file, label_mixes,
+    labelled_allocation,
+};
 pub use mix::{Mix, MixStyle, MixTenant};
 pub use policy::{Choice, Policy, TenantsError};
 pub use put_on::Fitted;

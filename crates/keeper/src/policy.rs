@@ -394,6 +394,33 @@ impl Policy {
         Some(forecast.of_tenants(&self.network, strategy, observed))
     }
 
+    /// As [`Policy::tenant_latencies`], if the channels are divided now and each tenant had
+    /// `before` under shared ones. Reads of data that lie on all channels go on to be served by
+    /// these, and are taken to last as long as they did.
+    pub(crate) fn tenant_latencies_from_now(
+        &self,
+        observed: &ObservedMix,
+        strategy: &Strategy,
+        before: &[[f64; 2]],
+        memory: &mut DecisionMemory,
+    ) -> Option<Vec<[f64; 2]>> {
+        let mut after = self.tenant_latencies(observed, strategy, memory)?;
+        for ((own, before), settled) in after.iter_mut().zip(before).zip(&observed.settled) {
+            own[0] = settled * before[0] + (1.0 - settled) * own[0];
+        }
+        Some(after)
+    }
+
+    /// Mean latencies of each tenant's reads and writes alone on the drive, in nanoseconds. `None`
+    /// if the network is not one for parts.
+    pub(crate) fn latencies_alone(
+        &self,
+        observed: &ObservedMix,
+        memory: &mut DecisionMemory,
+    ) -> Option<Vec<[f64; 2]>> {
+        Some(memory.forecast.as_mut()?.alone(&self.network, observed))
+    }
+
     /// The strategies of the drive that divide the channels among these tenants, `count` at most,
     /// the one with the least total latency in the last [`Policy::choose`] first, which must have
     /// seen the same observation.

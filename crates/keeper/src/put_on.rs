@@ -10,7 +10,7 @@
 use crate::binding::check_divisible;
 use crate::drive::FlashFigures;
 use crate::features::SLOTS;
-use crate::labels::device_digest;
+use crate::labels::{device_digest, labelled_allocation};
 use crate::mix::{MINORITY, MixStyle, REQUEST_PAGES};
 use crate::policy::Policy;
 use crate::simulation::{MixSimulator, SimulationError, SimulationSettings};
@@ -47,6 +47,9 @@ impl Policy {
             return Ok(Fitted { policy: self, note: None });
         }
         if self.drives == 1 {
+            if let Some(note) = self.other_allocation(device) {
+                return Ok(Fitted { policy: self, note: Some(note) });
+            }
             let note = format!(
                 "the network was trained for {} as it was then, not for {} as it is here: what it \
                  promises may not hold; configs/keeper/any-drive.json is for any drive of 8 \
@@ -80,6 +83,22 @@ impl Policy {
             ..self
         };
         Ok(Fitted { policy, note: Some(note) })
+    }
+
+    /// What is to be said if it was trained for this drive with another page allocation.
+    fn other_allocation(&self, device: &CheckedConfig) -> Option<String> {
+        let (found, mut other) = (labelled_allocation(device), (**device).clone());
+        other.mapping.allocation = match found {
+            Allocation::Dynamic => Allocation::Static,
+            Allocation::Static | Allocation::Hybrid => Allocation::Dynamic,
+        };
+        self.is_for(&other).then(|| {
+            format!(
+                "the network was trained for this drive with mapping.allocation = \"{}\", here it \
+                 is \"{found}\": what it promises may not hold",
+                other.mapping.allocation
+            )
+        })
     }
 }
 

@@ -139,9 +139,8 @@ pub struct MixSimulator<'a> {
 }
 
 impl<'a> MixSimulator<'a> {
-    /// Measures on this drive until `stop` is set. Give it static page allocation, as the drives of
-    /// all labels have: with hybrid allocation, where a page goes depends on more than the
-    /// strategy.
+    /// Measures on this drive until `stop` is set. Give it the page allocation of
+    /// [`labelled_allocation`](crate::labels::labelled_allocation).
     pub fn new(device: &CheckedConfig, settings: SimulationSettings, stop: &'a AtomicBool) -> Self {
         let device = with_fewer_blocks(device, &settings);
         Self { first_touch: switches::first_touch(&device), device, settings, stop }

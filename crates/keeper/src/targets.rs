@@ -12,7 +12,6 @@
 
 use crate::features::ObservedMix;
 use crate::policy::{DecisionMemory, Policy};
-use crate::rates::ratio;
 use crate::strategy::Strategy;
 use serde::{Serialize, Serializer};
 use ssdtune_model::Nanos;
@@ -208,22 +207,18 @@ impl<'a> Standing<'a> {
         &self.now
     }
 
-    /// Under a strategy, by forecast. Reads of data that lie on all channels go on to be served by
-    /// these, and are taken to last as long as they did.
+    /// Under a strategy from now on, by forecast.
     pub fn under(
         &self,
         strategy: &Strategy,
         policy: &Policy,
         memory: &mut DecisionMemory,
     ) -> Option<Vec<Off>> {
-        let own = policy.tenant_latencies(self.observed, strategy, memory)?;
+        let (observed, before) = (self.observed, &self.shared_ns);
+        let after = policy.tenant_latencies_from_now(observed, strategy, before, memory)?;
         let changed = |(one, now): (&PlacedTarget, &Off)| {
-            let before = self.shared_ns[one.tenant];
-            let settled = self.observed.settled[one.tenant];
-            let [read, write] = own[one.tenant];
-            let after = [settled * before[0] + (1.0 - settled) * read, write];
-            let [before, after] = [before, after]
-                .map(|latencies| one.target.of.mean_ns(latencies, one.tenant, self.observed));
+            let [before, after] = [before, &after]
+                .map(|all| one.target.of.mean_ns(all[one.tenant], one.tenant, observed));
             if before > 0.0 { now * after / before } else { *now }
         };
         Some(self.targets.iter().zip(&self.now).map(changed).collect())
@@ -233,9 +228,8 @@ impl<'a> Standing<'a> {
 impl Side {
     /// The mean latency of these requests of a tenant, from those of its reads and writes.
     fn mean_ns(self, [read, write]: [f64; 2], tenant: usize, observed: &ObservedMix) -> f64 {
-        let [reads, writes] = observed.rates[tenant].requests;
         match self {
-            Self::All => ratio(read * reads + write * writes, reads + writes),
+            Self::All => observed.mean_ns(tenant, [read, write]),
             Self::Read => read,
             Self::Write => write,
         }

@@ -3,7 +3,7 @@
 //!
 //! Latencies are in microseconds and shares in per cent. Programs read the serialised types.
 
-use crate::allocator::{Decision, Division, TargetForecast};
+use crate::allocator::{Change, Decision, Division};
 use crate::compare::{Aim, Comparison, PlanLine, Untold, WindowComparison};
 use crate::evaluation::{DecisionCost, Evaluation, MapPoint, Score, SwitchScore};
 use crate::labels::Labels;
@@ -234,10 +234,11 @@ impl Comparison {
                 }
             };
             let targets = if self.targets.is_empty() { "" } else { "the targets, then " };
-            let divisions = self.decisions.iter().filter_map(|one| one.division.as_ref());
-            let known = match divisions.into_iter().any(|one| one.worst_target.is_some()) {
-                true => "latencies and these targets",
-                false => "latencies alone",
+            let mut divisions = self.decisions.iter().filter_map(|one| one.division.as_ref());
+            let known = match divisions.next() {
+                Some(one) if one.worst_target.is_some() => "latencies and these targets",
+                Some(one) if one.fairness.is_some() => "latencies and fairness",
+                _ => "latencies alone",
             };
             text.line(format_args!("best: {targets}{aim}; SSDKeeper decides by {known}"));
         }
@@ -297,7 +298,7 @@ fn seen_line(first: &Decision) -> String {
 
 /// What is forecast of a division, and what came of it.
 fn division_words(division: &Division) -> String {
-    let Division { strategy, risk, gain, is_taken, worst_target } = division;
+    let Division { strategy, risk, gain, is_taken, worst_target, fairness } = division;
     // A sum of trees may be a little below 0 or above 1.
     let risk = percent(risk.clamp(0.0, 1.0));
     let change = (-gain).exp_m1();
@@ -306,13 +307,16 @@ fn division_words(division: &Division) -> String {
         false => format!("{} longer", percent(change)),
     };
     let end = if *is_taken { "done" } else { "not done" };
-    let target = match worst_target {
-        Some(TargetForecast { now, then }) => format!(
+    let target = match (worst_target, fairness) {
+        (Some(Change { now, then }), _) => format!(
             " and to bring the worst target from {} to {} of what was promised",
             percent(*now),
             percent(*then)
         ),
-        None => String::new(),
+        (None, Some(Change { now, then })) => {
+            format!(" and to bring fairness from {now:.2} to {then:.2}")
+        }
+        (None, None) => String::new(),
     };
     format!(
         "{strategy} from then on is expected to make latencies {change}{target}, with a risk of \
@@ -365,6 +369,7 @@ impl WindowComparison {
             Untold::Backlog,
             Untold::DataCache,
             Untold::Collection,
+            Untold::OpenBorder,
         ] {
             let plans = self.lines.iter().filter(|line| line.no_interval == Some(reason));
             let plans: Vec<&str> = plans.map(|line| line.plan.as_str()).collect();
@@ -394,6 +399,12 @@ fn without_interval(reason: Untold) -> String {
         Untold::Collection => "no intervals, because the drive collects in the windows, which do \
                                not know how far it was in its collections; leave --sample away"
             .to_owned(),
+        Untold::OpenBorder => {
+            "no intervals, because writes leave the allocator's parts while these \
+                               are busy, and windows do not know which did before them; leave \
+                               --sample away to know"
+                .to_owned()
+        }
         Untold::Backlog => "no intervals, because requests wait longer than a window knows of: \
                             with these channels, or with all of them shared, the drive cannot keep \
                             up for long; leave --sample away to know"
@@ -464,6 +475,7 @@ mod tests {
             gain: 0.2,
             is_taken: true,
             worst_target: None,
+            fairness: None,
         };
         let lines = decision_lines(&[
             decision(100, Strategy::Shared, None, None),

@@ -3,8 +3,8 @@
 use crate::scenes::{config, fast, policy, settings};
 use ssdtune_experiment::{Blank, Nothing, Preparation, Start};
 use ssdtune_keeper::{
-    Allocator, AllocatorError, MeanLatencies, Mix, MixSimulator, MixTenant, Plan, PlanRunner,
-    Repeat, Strategy, StrategyOutcome, TenantsError,
+    Allocator, AllocatorError, Keeper, MeanLatencies, Mix, MixSimulator, MixTenant, Plan,
+    PlanRunner, Repeat, Strategy, StrategyOutcome, TenantsError,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, presets};
@@ -25,34 +25,25 @@ fn the_allocator_decides_at_t_and_obeys_its_policy() {
     assert_eq!(plans.writers(), mix.writers());
     let policy = policy("4:1:2:1");
     let collect = Nanos::from_ms(20);
-    let plan = |repeat| Plan::Keeper {
-        policy: &policy,
-        collect,
-        repeat,
-        targets: &[],
-        border: Border::Open,
-    };
-    let once = plans.run(plan(Repeat::Once), true, None).expect("a run");
+    let plan = |repeat| Plan::Keeper(Keeper { collect, repeat, ..Keeper::of(&policy) });
+    let once = plans.run(plan(Repeat::Once), Allocation::Hybrid, None).expect("a run");
     let [decision] = &once.decisions[..] else { panic!("{:?}", once.decisions) };
     assert_eq!(decision.at_ns, collect.0);
     assert_eq!(decision.reads, [false, true, true, false]);
     // Ordered are the writers 0 and 3, then the readers 1 and 2.
     assert_eq!(decision.strategy.to_string(), "4:2:1:1");
-    let again = plans.run(plan(Repeat::Always { hysteresis: 0.1 }), true, None).expect("a run");
+    let again = plans
+        .run(plan(Repeat::Always { hysteresis: 0.1 }), Allocation::Hybrid, None)
+        .expect("a run");
     assert!(again.decisions.len() > 3, "{:?}", again.decisions);
     assert!(again.decisions.iter().all(|d| d.strategy.to_string() == "4:2:1:1"));
     assert_eq!(again.means, once.means, "nothing changed, so nothing was switched");
     // A policy that wants nothing leaves the run as it is under static allocation.
     let idle = self::policy("nothing");
-    let plan = Plan::Keeper {
-        policy: &idle,
-        collect,
-        repeat: Repeat::Once,
-        targets: &[],
-        border: Border::Open,
-    };
+    let plan = Plan::Keeper(Keeper { collect, ..Keeper::of(&idle) });
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &[false; 4] };
-    let [idle, shared] = [plan, shared].map(|plan| plans.run(plan, false, None).expect("a run"));
+    let [idle, shared] =
+        [plan, shared].map(|plan| plans.run(plan, Allocation::Static, None).expect("a run"));
     assert_eq!(idle.means, shared.means);
 }
 
@@ -75,8 +66,8 @@ fn a_change_of_phase_is_followed_after_two_looks_that_agree() {
         .expect("legal");
     let collect = Nanos::from_ms(4);
     let run = |repeat, border| {
-        let plan = Plan::Keeper { policy: &policy, collect, repeat, targets: &[], border };
-        plans.run(plan, false, None).expect("a run")
+        let plan = Plan::Keeper(Keeper { collect, repeat, border, ..Keeper::of(&policy) });
+        plans.run(plan, Allocation::Static, None).expect("a run")
     };
     let always = run(Repeat::Always { hysteresis: 0.01 }, Border::Closed);
     let once = run(Repeat::Once, Border::Closed);
@@ -109,11 +100,11 @@ fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
     let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
         .expect("legal");
     let policy = policy(strategy);
-    let collect = Nanos(settings().collect_ns);
-    let (repeat, border) = (Repeat::Once, Border::Closed);
-    let keeper = Plan::Keeper { policy: &policy, collect, repeat, targets: &[], border };
+    let (collect, border) = (Nanos(settings().collect_ns), Border::Closed);
+    let keeper = Plan::Keeper(Keeper { collect, border, ..Keeper::of(&policy) });
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
-    let [keeper, shared] = [keeper, shared].map(|plan| plans.run(plan, false, None).expect("run"));
+    let [keeper, shared] =
+        [keeper, shared].map(|plan| plans.run(plan, Allocation::Static, None).expect("run"));
     assert_eq!(keeper.decisions[0].strategy.to_string(), strategy);
     keeper.means.total_ns() / shared.means.total_ns()
 }

@@ -5,12 +5,11 @@ use crate::scenes::{policy, settings};
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_keeper::train::{RECIPES, TrainingSchedule, train};
 use ssdtune_keeper::{
-    Fitted, LabelSource, LabelledMix, Labels, Mix, MixSimulator, MixTenant, PeriodDemand, Plan,
-    PlanRunner, Policy, Repeat, SimulationSettings, Strategy,
+    Fitted, Keeper, LabelSource, LabelledMix, Labels, Mix, MixSimulator, MixTenant, PeriodDemand,
+    Plan, PlanRunner, Policy, SimulationSettings, Strategy,
 };
-use ssdtune_model::config::GcUnit;
+use ssdtune_model::config::{Allocation, GcUnit};
 use ssdtune_model::{CheckedConfig, DeviceConfig, Nanos, presets};
-use ssdtune_sim::Border;
 use ssdtune_trace::Request;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -156,15 +155,9 @@ fn it_divides_a_drive_that_it_never_saw_to_its_good() {
     let plans = PlanRunner::new(&config, empty, 4, &requests, &stop).expect("legal");
     let writers = mix.writers();
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
-    let collect = Nanos(own.collect_ns);
-    let keeper = Plan::Keeper {
-        policy: &own,
-        collect,
-        repeat: Repeat::Once,
-        targets: &[],
-        border: Border::Open,
-    };
-    let [shared, kept] = [shared, keeper].map(|plan| plans.run(plan, false, None).expect("a run"));
+    let keeper = Plan::Keeper(Keeper::of(&own));
+    let [shared, kept] =
+        [shared, keeper].map(|plan| plans.run(plan, Allocation::Static, None).expect("a run"));
     assert_ne!(kept.decisions[0].strategy, Strategy::Shared, "{:?}", kept.decisions);
     let gained = kept.means.total_ns() / shared.means.total_ns();
     assert!(gained < 0.98, "{gained}");

@@ -3,13 +3,14 @@
 
 use crate::scenes::read;
 use ssdtune_experiment::{Preparation, Share, Shares, Start};
-use ssdtune_keeper::compare::{Aims, PlanOutcome};
+use ssdtune_keeper::compare::{Aim, Aims, PlanOutcome};
 use ssdtune_keeper::evaluation::{MapPoint, choice_map};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES, RequestOptions};
 use ssdtune_keeper::policy::NetworkKind;
 use ssdtune_keeper::{
-    CompareOptions, Comparison, Decision, MeanLatencies, Mix, MixSimulator, MixStyle, MixTenant,
-    PlacedTarget, Plan, PlanRunner, Policy, Repeat, SimulationSettings, Strategy, Target,
+    CompareOptions, Comparison, Decision, Keeper, MeanLatencies, Mix, MixSimulator, MixStyle,
+    MixTenant, PlacedTarget, Plan, PlanRunner, Policy, Repeat, SimulationSettings, Strategy,
+    Target,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId, presets};
@@ -166,9 +167,8 @@ fn serve(
     let (policy, stop) = (shipped(), AtomicBool::new(false));
     let start = Preparation::of(start, 0);
     let plans = PlanRunner::new(&drive(), start, 2, requests, &stop).expect("legal");
-    let collect = Nanos(policy.collect_ns);
-    let plan = Plan::Keeper { policy: &policy, collect, repeat, targets, border };
-    plans.run(plan, false, None).expect("a run")
+    let keeper = Keeper { repeat, targets, border, ..Keeper::of(&policy) };
+    plans.run(Plan::Keeper(keeper), Allocation::Static, None).expect("a run")
 }
 
 /// Requests of a phase and, after some milliseconds, of another one, if there is one.
@@ -243,17 +243,22 @@ fn channels_are_divided_for_who_was_promised_a_latency() {
     assert!(is_shared(&serve(&all, &[reachable, tight])));
 }
 
-#[test]
-fn a_comparison_tells_its_allocator_of_the_targets() {
-    let (policy, stop, all) = (shipped(), AtomicBool::new(false), requests(Some((17, 0.2))));
+/// Compares plans on a mix of two tenants, `a` and `b`.
+fn compare(phase: Phase, aims: &Aims) -> Comparison {
+    let (policy, stop, all) = (shipped(), AtomicBool::new(false), requests(phase));
     let start = Preparation::of(Start::Empty, 0);
     let plans = PlanRunner::new(&drive(), start, 2, &all, &stop).expect("legal");
+    let collect = Nanos(policy.collect_ns);
+    let options = CompareOptions { policy: &policy, collect, repeat: Some(0.03), aims };
+    plans.compare(["a", "b"].map(str::to_owned).into(), options).expect("a comparison")
+}
+
+#[test]
+fn a_comparison_tells_its_allocator_of_the_targets() {
     let compare = |target: Option<&str>| {
         let target = target.map(|target| target.parse::<Target>().expect("a target"));
         let aims = Aims { targets: target.into_iter().collect(), ..Aims::default() };
-        let collect = Nanos(policy.collect_ns);
-        let options = CompareOptions { policy: &policy, collect, repeat: Some(0.03), aims: &aims };
-        plans.compare(["a", "b"].map(str::to_owned).into(), options).expect("a comparison")
+        compare(Some((17, 0.2)), &aims)
     };
     let strategies = |found: &Comparison| -> Vec<String> {
         let own = found.lines.iter().filter(|line| line.plan.starts_with("SSDKeeper"));
@@ -264,6 +269,29 @@ fn a_comparison_tells_its_allocator_of_the_targets() {
     assert_eq!(strategies(&with), ["2:6", "2:6", "Shared"], "the last one decides again");
     let said = with.text().to_string();
     for part in ["to bring the worst target from ", "decides by latencies and these targets"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn channels_are_divided_where_that_is_fairer() {
+    let compare = |aim| compare(Some((17, 0.2)), &Aims { aim, ..Aims::default() });
+    let told = |found: &Comparison, plan: &str| -> (String, f64, f64) {
+        let line = found.lines.iter().find(|line| line.plan == plan).expect("a plan");
+        let fairness = line.slowdown.min_over_max.expect("two tenants");
+        let slowest = line.slowdown.tenants.iter().filter_map(|own| own.slowdown);
+        (line.strategy.clone(), fairness, slowest.fold(0.0, f64::max))
+    };
+    let [by_latency, fair] = [Aim::Latency, Aim::Fairness].map(compare);
+    assert_eq!(told(&by_latency, "SSDKeeper").0, "Shared");
+    let (_, shared, slowest) = told(&fair, "Shared");
+    let (strategy, fairness, greatest) = told(&fair, "SSDKeeper");
+    assert_ne!(strategy, "Shared");
+    assert!(fairness > 1.2 * shared && greatest < slowest, "{fairness} {shared}");
+    // One that decides again knows no aim.
+    assert_eq!(told(&fair, "SSDKeeper, repeated").0, "Shared");
+    let said = fair.text().to_string();
+    for part in ["to bring fairness from ", "decides by latencies and fairness"] {
         assert!(said.contains(part), "{said}");
     }
 }

@@ -5,12 +5,11 @@ use ssdtune_experiment::livepoints::SampleOptions;
 use ssdtune_experiment::{AddressFit, Age, Preparation, RequestSource, Start};
 use ssdtune_keeper::compare::{LongMix, MIX_WINDOWS, MergeOptions, Untold, WindowPlans};
 use ssdtune_keeper::{
-    CompareError, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy, Repeat,
+    CompareError, Keeper, Mix, MixSimulator, MixTenant, Plan, PlanRunner, Policy,
     SimulationSettings, Strategy, WindowComparison,
 };
 use ssdtune_model::config::{Allocation, CacheMode, Sharing};
 use ssdtune_model::{Bytes, CheckedConfig, Nanos};
-use ssdtune_sim::Border;
 use ssdtune_trace::{Request, TenantId};
 use std::sync::atomic::AtomicBool;
 
@@ -66,17 +65,14 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
     let runner = PlanRunner::new(device, preparation, 2, &all, &stop).unwrap();
     let writers = runner.writers();
     assert_eq!(told.writers, writers);
-    let run = |plan: Plan<'_>, hybrid| runner.run(plan, hybrid, None).unwrap();
-    let fixed = |strategy: &Strategy| run(Plan::Fixed { strategy, writers: &writers }, false);
+    let run = |plan: Plan<'_>, allocation| runner.run(plan, allocation, None).unwrap();
+    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
+    let fixed =
+        |strategy: &Strategy| run(Plan::Fixed { strategy, writers: &writers }, Allocation::Static);
     let shared_ns = fixed(&Strategy::Shared).means.total_ns();
-    let once = Plan::Keeper {
-        policy: &policy,
-        collect: third,
-        repeat: Repeat::Once,
-        targets: &[],
-        border: Border::Open,
-    };
-    let (keeper, hybrid) = (run(once, false), run(once, true));
+    let once = Plan::Keeper(Keeper { collect: third, ..Keeper::of(&policy) });
+    let (keeper, hybrid) = (run(once, Allocation::Static), run(once, Allocation::Hybrid));
+    let undivided = run(shared, Allocation::Dynamic);
     assert_eq!(told.decisions, keeper.decisions);
     assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");
     let strategies = ["Isolated", "6:2", "5:3"].map(|name| name.parse().unwrap());
@@ -85,6 +81,7 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
         .collect();
     plans.push(("SSDKeeper".into(), keeper.means.total_ns()));
     plans.push(("SSDKeeper + hybrid".into(), hybrid.means.total_ns()));
+    plans.push(("Shared, dynamic".into(), undivided.means.total_ns()));
     for (plan, whole_ns) in plans {
         let mut lines = told.strategies.iter().chain(&told.lines);
         let line = lines.find(|line| line.plan == plan).unwrap();
@@ -92,7 +89,10 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
         let off = line.over_shared / truth - 1.0;
         let said = line.over_shared_interval;
         assert!(off.abs() < off_max, "{plan}: {truth:.4} whole and {:.4}", line.over_shared);
-        assert_eq!(said.is_none(), device.cache.mode != CacheMode::Off, "{plan}: {line:?}");
+        let is_cached = device.cache.mode != CacheMode::Off;
+        // Writes leave the parts of the allocator alone.
+        let is_open = plan.starts_with("SSDKeeper") && line.strategy != "Shared";
+        assert_eq!(said.is_none(), is_cached || is_open, "{plan}: {line:?}");
         assert!(said.is_none_or(|own| own.holds(truth)), "{plan}: {truth:.4} and {said:?}");
     }
 }
@@ -144,6 +144,13 @@ fn windows_say_when_they_do_not_know() {
     let ages = vec![Age::Trace { times: 1 }];
     let aged = Preparation { ages, ..Preparation::of(Start::Footprint, 1) };
     assert!(matches!(of(&aged, SHORT), Err(CompareError::Aged)));
+
+    // Parts that writes leave.
+    let (_, sources) = mix(&device, 8, 20_000);
+    let open = told(&device, &empty, &sources, SHORT, (&policy, collect)).unwrap();
+    let keeper = open.lines.iter().find(|line| line.plan == "SSDKeeper").unwrap();
+    assert_eq!((&keeper.strategy[..], keeper.no_interval), ("5:3", Some(Untold::OpenBorder)));
+    assert!(open.text().to_string().contains("writes leave the allocator's parts"));
 
     // A drive that cannot keep up.
     let (fast, _) = fast(Allocation::Hybrid);

@@ -1,35 +1,9 @@
 //! What plans are judged by: the latencies of all tenants, fairness among them, and what single
 //! tenants are promised.
 
+use crate::fairness::Aim;
 use crate::targets::{PlacedTarget, Target};
-use serde::Serialize;
 use ssdtune_sim::Slowdown;
-use std::str::FromStr;
-
-/// What the best strategy is the best in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aim {
-    /// Mean read plus mean write latency, as in the paper: the least.
-    #[default]
-    Latency,
-    /// The least slowdown of a tenant over the greatest: the nearest to 1, of the strategies under
-    /// which no tenant is slowed down more than the slowest one under `Shared`. (Being slow alike
-    /// is fair as well.)
-    Fairness,
-}
-
-impl FromStr for Aim {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "latency" => Ok(Self::Latency),
-            "fairness" => Ok(Self::Fairness),
-            _ => Err("write latency or fairness".to_owned()),
-        }
-    }
-}
 
 /// What the best strategy is chosen by: first what of the targets is missed, and by how much, then
 /// the aim.

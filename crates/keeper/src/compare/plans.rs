@@ -1,7 +1,8 @@
 //! Which plans are compared on a mix, and what is told of each (Table V, Fig. 5).
 
 use super::aims::{Aims, Judged};
-use super::{Aim, CompareError, Plan, PlanOutcome, PlanRunner};
+use super::drives::UNDIVIDED;
+use super::{Aim, CompareError, Keeper, Plan, PlanOutcome, PlanRunner};
 use crate::allocator::{AllocatorError, Decision, Repeat};
 use crate::features::pages_of;
 use crate::policy::Policy;
@@ -10,8 +11,9 @@ use crate::strategy::Strategy;
 use crate::targets::Target;
 use rayon::prelude::*;
 use serde::Serialize;
+use ssdtune_model::config::Allocation;
 use ssdtune_model::{Nanos, Place, TenantId};
-use ssdtune_sim::{Border, Report, Slowdown};
+use ssdtune_sim::{Report, Slowdown};
 use ssdtune_trace::{Op, Request};
 
 /// How the allocator is compared with fixed strategies.
@@ -24,8 +26,8 @@ pub struct CompareOptions<'a> {
     /// The hysteresis of an allocator that decides again after every period; `None` leaves that
     /// plan out.
     pub repeat: Option<f64>,
-    /// What the best strategy is chosen by. An allocator that decides once knows the targets; the
-    /// aim it does not know.
+    /// What the best strategy is chosen by. An allocator that decides once knows it, too, but for
+    /// the aim where there are targets.
     pub aims: &'a Aims,
 }
 
@@ -42,7 +44,8 @@ pub struct Comparison {
     pub aim: Aim,
     /// What tenants are promised, which goes before the aim.
     pub targets: Vec<Target>,
-    /// The plans: `Shared`, `Isolated`, the allocator's, and the best of all strategies.
+    /// The plans: `Shared`, `Isolated`, `Shared` with dynamic page allocation, the allocator's, and
+    /// the best of all strategies, which have static page allocation.
     pub lines: Vec<PlanLine>,
     /// What the allocator that decides once decided.
     pub decisions: Vec<Decision>,
@@ -69,8 +72,8 @@ pub struct PlanLine {
     pub targets_ns: Vec<f64>,
 }
 
-/// A plan with its name, and whether the drive has hybrid page allocation under it.
-type NamedPlan<'a> = (String, Plan<'a>, bool);
+/// A plan with its name, and the drive's page allocation under it.
+type NamedPlan<'a> = (String, Plan<'a>, Allocation);
 
 impl PlanRunner<'_> {
     /// Runs the allocator's plans and every fixed strategy. `tenants` are the names of the tenants'
@@ -86,31 +89,33 @@ impl PlanRunner<'_> {
     ) -> Result<Comparison, CompareError> {
         let CompareOptions { policy, collect, repeat, aims } = options;
         let targets = aims.placed(&tenants).map_err(CompareError::Target)?;
-        let (trained, found) = (policy.channels, self.device.geometry().channels);
+        let (trained, found) = (policy.channels, self.drives.fixed().geometry().channels);
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
         }
-        let (writers, border) = (self.writers(), Border::Open);
+        let writers = self.writers();
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let keeper = |repeat, targets| Plan::Keeper { policy, collect, repeat, targets, border };
-        let mut plans: Vec<NamedPlan> = vec![
-            ("SSDKeeper".to_owned(), keeper(Repeat::Once, &targets), false),
-            ("SSDKeeper + hybrid".to_owned(), keeper(Repeat::Once, &targets), true),
-        ];
+        let keeper = Keeper { collect, ..Keeper::of(policy) };
+        let once = Plan::Keeper(Keeper { targets: &targets, aim: aims.aim, ..keeper });
+        let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
+        let mut plans: Vec<NamedPlan> = vec![(UNDIVIDED.to_owned(), shared, Allocation::Dynamic)];
+        let named = |(name, allocation): (&str, _)| (name.to_owned(), once, allocation);
+        plans.extend(self.drives.of_allocators().into_iter().map(named));
         if let Some(gain) = repeat {
             let repeat = Repeat::Always { hysteresis: gain.max(0.0) };
-            // It knows no targets.
-            plans.push(("SSDKeeper, repeated".to_owned(), keeper(repeat, &[]), false));
+            // It knows no targets and no aim.
+            let plan = Plan::Keeper(Keeper { repeat, ..keeper });
+            plans.push(("SSDKeeper, repeated".to_owned(), plan, self.drives.own));
         }
         let fixed = plans.len();
         plans.extend(strategies.iter().map(|strategy| {
-            (strategy.to_string(), Plan::Fixed { strategy, writers: &writers }, false)
+            (strategy.to_string(), Plan::Fixed { strategy, writers: &writers }, Allocation::Static)
         }));
         let alone = self.each_alone(&writers)?;
         let outcomes: Vec<PlanOutcome> = (plans.par_iter())
-            .map(|(_, plan, hybrid)| self.run(*plan, *hybrid, None))
+            .map(|(_, plan, allocation)| self.run(*plan, *allocation, None))
             .collect::<Result<_, _>>()?;
         // `Shared` is the first of all strategies.
         let shared_ns = outcomes[fixed].means.total_ns();
@@ -145,7 +150,7 @@ impl PlanRunner<'_> {
         lines.extend((0..fixed).map(|place| line(&plans[place].0, place)));
         lines.push(line(&format!("best of {}", strategies.len()), best));
         let level = policy.intensity.level(self.page_rate()) + 1;
-        let decisions = outcomes[0].decisions.clone();
+        let decisions = outcomes[1].decisions.clone();
         let (aim, targets) = (aims.aim, aims.targets.clone());
         Ok(Comparison { tenants, level, writers, aim, targets, lines, decisions })
     }
@@ -154,14 +159,15 @@ impl PlanRunner<'_> {
     fn each_alone(&self, writers: &[bool]) -> Result<Vec<Report>, CompareError> {
         let alone = |tenant: usize| {
             let plan = Plan::Fixed { strategy: &Strategy::Shared, writers };
-            self.run(plan, false, Some(TenantId::at(tenant))).map(|outcome| outcome.report)
+            self.run(plan, Allocation::Static, Some(TenantId::at(tenant)))
+                .map(|outcome| outcome.report)
         };
         (0..self.tenants).into_par_iter().map(alone).collect()
     }
 
     /// Flash pages a second that the requests ask for, from time 0 to the last request.
     fn page_rate(&self) -> f64 {
-        let page_sectors = self.device.geometry().sectors_per_page();
+        let page_sectors = self.drives.fixed().geometry().sectors_per_page();
         let last = self.requests.last().map_or(1, |request| request.at.0.max(1));
         total_pages(self.requests, page_sectors) as f64 * 1e9 / last as f64
     }

@@ -31,6 +31,9 @@ pub enum Untold {
     DataCache,
     /// The drive collects in the windows.
     Collection,
+    /// Writes leave the parts of the plan while these are busy. Windows take what was written
+    /// before them to lie within its part.
+    OpenBorder,
 }
 
 /// What windows say of one plan.
@@ -80,6 +83,8 @@ pub(super) struct Outcome {
     pub plan: String,
     /// Its strategy.
     pub strategy: String,
+    /// Whether it has parts that writes leave.
+    pub is_open: bool,
     /// What it did in each window.
     pub runs: Vec<SharedRun>,
     /// What the model says of it.
@@ -144,7 +149,7 @@ impl Told<'_> {
         let longer = (means.total_ns() / plain_ns).ln();
         let shared_longer = (self.shared.1.means().total_ns() / self.shared.2).ln();
         let far = longer.abs().max((longer - shared_longer).abs()) > FAR.ln();
-        let no_interval = self.no_interval(&own.runs).or(far.then_some(Untold::Bursts));
+        let no_interval = self.no_interval(own).or(far.then_some(Untold::Bursts));
         let interval = |ratio: Option<Ratio>, longer: f64| {
             let own = ratio.and_then(|ratio| ratio.interval).filter(|_| no_interval.is_none())?;
             let room = (DISTRUST * longer.abs()).exp();
@@ -164,12 +169,13 @@ impl Told<'_> {
     }
 
     /// Why nothing is told of how far figures of a plan, or of `Shared`, may be off.
-    fn no_interval(&self, runs: &[SharedRun]) -> Option<Untold> {
-        let shared = self.shared.0;
+    fn no_interval(&self, own: &Outcome) -> Option<Untold> {
+        let (shared, runs) = (self.shared.0, &own.runs[..]);
         match runs {
             _ if shared.iter().chain(runs).any(|run| run.collects) => Some(Untold::Collection),
             _ if late_share(shared).max(late_share(runs)) > LATE_MAX => Some(Untold::Backlog),
             _ if runs.len() < WINDOWS_MIN => Some(Untold::FewWindows),
+            _ if own.is_open => Some(Untold::OpenBorder),
             _ if self.is_cached => Some(Untold::DataCache),
             _ => None,
         }

@@ -8,11 +8,12 @@
 //! Cost: the pass, and for each plan some thousand requests in each window. What is kept are the
 //! windows and 16 bytes for each page that the mix touches.
 
+use super::CompareError;
+use super::drives::{Drives, UNDIVIDED};
 use super::merge::MergeOptions;
 use super::queues::{Lies, Queues};
 use super::stream::LongMix;
 use super::told::{Modelled, Outcome, WindowLine, lines};
-use super::{CompareError, plan_devices};
 use crate::allocator::{Allocator, AllocatorError, Decision, Repeat};
 use crate::binding::{bind, bindings};
 use crate::policy::Policy;
@@ -24,7 +25,7 @@ use ssdtune_experiment::livepoints::{
 };
 use ssdtune_experiment::sampled::{SampledRun, SharedRun, SharedTask, serve_shared};
 use ssdtune_experiment::{Blank, Nothing, Preparation, RequestSource, Served, Start, serve};
-use ssdtune_model::config::CacheMode;
+use ssdtune_model::config::{Allocation, CacheMode};
 use ssdtune_model::{CheckedConfig, Nanos, Place, TenantId};
 use ssdtune_sim::{Border, Look, Observe, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
@@ -54,7 +55,8 @@ pub struct WindowComparison {
     pub writers: Vec<bool>,
     /// How much was measured.
     pub run: SampledRun,
-    /// The plans: `Shared`, `Isolated`, the allocator's, and the best of all strategies.
+    /// The plans: `Shared`, `Isolated`, `Shared` with dynamic page allocation, the allocator's, and
+    /// the best of all strategies, which have static page allocation.
     pub lines: Vec<WindowLine>,
     /// Every fixed strategy.
     pub strategies: Vec<WindowLine>,
@@ -93,13 +95,13 @@ struct Passed {
 }
 
 /// A plan: its name, the strategy from the first request on or from the allocator's decision on,
-/// and whether the drive has hybrid page allocation under it.
+/// and the drive's page allocation under it.
 struct Division {
     plan: String,
     strategy: Strategy,
     writers: Vec<bool>,
     is_decided: bool,
-    hybrid: bool,
+    allocation: Allocation,
 }
 
 impl Division {
@@ -112,8 +114,7 @@ impl Division {
 
 /// Plans on windows of a mix.
 pub struct WindowPlans<'a> {
-    device: CheckedConfig,
-    hybrid: CheckedConfig,
+    drives: Drives,
     start: Start,
     mix: &'a LongMix<'a>,
     options: SampleOptions,
@@ -140,8 +141,8 @@ impl<'a> WindowPlans<'a> {
         let options = SampleOptions { page_bytes, ..options };
         let spaces = Spaces::of(device, mix.tenants())?;
         spaces.check(device, &preparation.start)?;
-        let [device, hybrid] = plan_devices(device, &preparation.start)?;
-        Ok(Self { device, hybrid, start: preparation.start.clone(), mix, options, stop })
+        let drives = Drives::new(device, &preparation.start)?;
+        Ok(Self { drives, start: preparation.start.clone(), mix, options, stop })
     }
 
     /// Passes over the mix and serves its windows under the allocator's plans and every strategy.
@@ -157,36 +158,45 @@ impl<'a> WindowPlans<'a> {
         let (decisions, bound) = self.decide(policy, collect)?;
         let last = decisions.last();
         let passed = self.pass(last.map(|last| last.at_ns))?;
-        let channels = self.device.geometry().channels;
+        let channels = self.drives.fixed().geometry().channels;
         let fixed = Strategy::all(channels, self.mix.tenants());
         let fixed: Vec<Strategy> =
             fixed.into_iter().filter(|strategy| strategy.is_distinct(&passed.writers)).collect();
-        let keeper = |plan: &str, hybrid| {
+        let undivided = Division {
+            plan: UNDIVIDED.to_owned(),
+            strategy: Strategy::Shared,
+            writers: passed.writers.clone(),
+            is_decided: false,
+            allocation: Allocation::Dynamic,
+        };
+        let keeper = |(plan, allocation): (&str, _)| {
             let strategy = last.map_or(Strategy::Shared, |last| last.strategy.clone());
             let (plan, writers) = (plan.to_owned(), bound.clone());
-            Division { plan, strategy, writers, is_decided: true, hybrid }
+            Division { plan, strategy, writers, is_decided: true, allocation }
         };
-        let mut plans = vec![keeper("SSDKeeper", false), keeper("SSDKeeper + hybrid", true)];
-        let allocators = plans.len();
+        let mut plans = vec![undivided];
+        plans.extend(self.drives.of_allocators().into_iter().map(keeper));
+        let unfixed = plans.len();
         plans.extend(fixed.iter().map(|strategy| Division {
             plan: strategy.to_string(),
             strategy: strategy.clone(),
             writers: passed.writers.clone(),
             is_decided: false,
-            hybrid: false,
+            allocation: Allocation::Static,
         }));
         let modelled = self.model(&plans, &passed)?;
         let outcome = |(plan, modelled): (&Division, Modelled)| {
             let runs = self.serve(plan, &passed)?;
+            let is_open = plan.border() == Border::Open && plan.strategy != Strategy::Shared;
             let (plan, strategy) = (plan.plan.clone(), plan.strategy.to_string());
-            Ok(Outcome { plan, strategy, runs, modelled })
+            Ok(Outcome { plan, strategy, is_open, runs, modelled })
         };
         let outcomes: Vec<Outcome> =
             plans.iter().zip(modelled).map(outcome).collect::<Result<_, CompareError>>()?;
         let run = self.run(&passed.points);
-        let is_cached = self.device.cache.mode != CacheMode::Off;
-        let all = lines(&outcomes, allocators, &run, is_cached);
-        let (keepers, strategies) = all.split_at(allocators);
+        let is_cached = self.drives.fixed().cache.mode != CacheMode::Off;
+        let all = lines(&outcomes, unfixed, &run, is_cached);
+        let (others, strategies) = all.split_at(unfixed);
         let best = (strategies.iter())
             .min_by(|a, b| a.total_ns.total_cmp(&b.total_ns))
             .unwrap_or(&strategies[0]);
@@ -195,7 +205,7 @@ impl<'a> WindowPlans<'a> {
         let isolated = fixed.iter().position(|strategy| *strategy == Strategy::Isolated);
         let mut lines = vec![strategies[0].clone()];
         lines.extend(isolated.map(|place| strategies[place].clone()));
-        lines.extend(keepers.iter().cloned());
+        lines.extend(others.iter().cloned());
         lines.push(named(&format!("best of {}", strategies.len()), best));
         let seconds = (passed.points.about.last.0 as f64 / 1e9).max(1e-9);
         Ok(WindowComparison {
@@ -217,13 +227,14 @@ impl<'a> WindowPlans<'a> {
         policy: &Policy,
         collect: Nanos,
     ) -> Result<(Vec<Decision>, Vec<bool>), CompareError> {
-        let (trained, found) = (policy.channels, self.device.geometry().channels);
+        let device = self.drives.with(self.drives.own);
+        let (trained, found) = (policy.channels, device.geometry().channels);
         if trained != found {
             return Err(AllocatorError::Channels { trained, found }.into());
         }
-        let tenants = vec![Tenant::sole(&self.device); self.mix.tenants()];
-        let blank = Blank::new(&self.device, &tenants, Observe::default());
-        let start = Preparation::of(self.start.clone(), self.device.run.seed);
+        let tenants = vec![Tenant::sole(device); self.mix.tenants()];
+        let blank = Blank::new(device, &tenants, Observe::default());
+        let start = Preparation::of(self.start.clone(), device.run.seed);
         let mut drive = blank.prepare(&start, self.mix, self.stop)?;
         let mut allocator = Allocator::new(policy, collect, Repeat::Once, &drive)?;
         let (mut fault, mut refused) = (None, None);
@@ -256,9 +267,9 @@ impl<'a> WindowPlans<'a> {
 
     /// Passes over the mix, whose tenants have their own channels from some time on.
     fn pass(&self, decided_ns: Option<u64>) -> Result<Passed, CompareError> {
-        let spaces = Spaces::of(&self.device, self.mix.tenants())?;
+        let spaces = Spaces::of(self.drives.fixed(), self.mix.tenants())?;
         let mut sampler = Sampler::new(self.options)?;
-        let page_sectors = u64::from(self.device.geometry().sectors_per_page());
+        let page_sectors = u64::from(self.drives.fixed().geometry().sectors_per_page());
         let (mut early, mut since) = (RoaringTreemap::new(), NEVER);
         let mut balance = vec![0_i64; self.mix.tenants()];
         let mut pages = 0;
@@ -290,7 +301,7 @@ impl<'a> WindowPlans<'a> {
 
     /// Serves all windows under a plan.
     fn serve(&self, plan: &Division, passed: &Passed) -> Result<Vec<SharedRun>, CompareError> {
-        let device = if plan.hybrid { &self.hybrid } else { &self.device };
+        let device = self.drives.with(plan.allocation);
         let bound =
             bindings(&plan.strategy, &device.flash_geometry(), &plan.writers, plan.border());
         let (none, all) = (RoaringTreemap::new(), passed.points.windows.len());
@@ -366,18 +377,18 @@ impl<'a> WindowPlans<'a> {
 
     /// The queues of a drive under a plan.
     fn queues(&self, plan: &Division) -> Result<Queues, CompareError> {
-        let tenants = vec![Tenant::sole(&self.device); self.mix.tenants()];
-        let empty = Preparation::of(Start::Empty, self.device.run.seed);
-        let blank = Blank::new(&self.device, &tenants, Observe::default());
+        let tenants = vec![Tenant::sole(self.drives.fixed()); self.mix.tenants()];
+        let empty = Preparation::of(Start::Empty, self.drives.fixed().run.seed);
+        let blank = Blank::new(self.drives.fixed(), &tenants, Observe::default());
         let mut drive = blank.prepare(&empty, &Nothing, self.stop)?;
         let spread = drive.past_planes(TenantId(0)).to_vec();
         bind(&mut drive, &plan.strategy, &plan.writers, plan.border())?;
         let bound = (0..tenants.len()).map(|tenant| drive.past_planes(TenantId::at(tenant)));
-        Ok(Queues::new(&self.device, &spread, bound))
+        Ok(Queues::new(self.drives.fixed(), &spread, bound))
     }
 
     fn places(&self, passed: &Passed) -> Places {
-        let page_sectors = self.device.geometry().sectors_per_page().into();
+        let page_sectors = self.drives.fixed().geometry().sectors_per_page().into();
         let written = (self.start == Start::Footprint).then(RoaringTreemap::new);
         Places { spaces: passed.spaces, page_sectors, written }
     }

@@ -7,10 +7,12 @@
 //! dividing the channels of such drives hardly ever pays, and that must be known. It serves the mix
 //! once with shared channels to its end, and once for each moment and strategy that are tried.
 //!
-//! Nothing leaves its part here ([`Border::Closed`]), while writes of an allocator's divisions
-//! leave a part that is busy. That is nearly always the harder case, and on purpose: forecasts that
-//! learn from open borders harm more of the mixes whose bursts have shapes that nobody has seen
-//! (docs/results/keeper.md, "Open borders").
+//! On a drive with static allocation nothing leaves its part here ([`Border::Closed`]), while
+//! writes of an allocator's divisions leave a part that is busy. That is nearly always the harder
+//! case, and on purpose: forecasts that learn from open borders harm more of the mixes whose bursts
+//! have shapes that nobody has seen (docs/results/keeper.md, "Open borders"). On a drive with
+//! dynamic allocation borders are open here, too: there what shared channels give is so much more
+//! that hardly any closed part is worth it.
 //!
 //! Cost: a whole run for each outcome, and one more for each mix. A run that ends badly is cut off
 //! once that is certain; two runs of five end so.
@@ -26,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use ssdtune_experiment::{
     Blank, Nothing, Preparation, PrepareError, Served, Start, Sums, Tally, serve,
 };
+use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, split_mix};
 use ssdtune_sim::{Border, Look, Observe, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request};
@@ -147,6 +150,10 @@ impl MixSimulator<'_> {
         let mut watch = Watch::new(period, LAST_MOMENT, &drive);
         let (mut tally, mut moments, mut fault) = (Tally::default(), Vec::new(), None);
         let mut is_watching = true;
+        let border = match self.device.mapping.allocation {
+            Allocation::Dynamic => Border::Open,
+            Allocation::Static | Allocation::Hybrid => Border::Closed,
+        };
         let writes = requests.iter().filter(|request| request.op == Op::Write).count();
         let counts = [requests.len() - writes, writes];
         let streams = vec![Stream { tenant: None, ..Stream::open(requests.iter().copied()) }];
@@ -166,7 +173,7 @@ impl MixSimulator<'_> {
             let (settled, writers) = (watch.settled(drive), watch.period().writers());
             moments.push(Moment { slots, settled, writers });
             if let Some(now) = switch.filter(|switch| switch.moment.slots == slots) {
-                fault = bind(drive, now.strategy, &now.moment.writers, Border::Closed).err();
+                fault = bind(drive, now.strategy, &now.moment.writers, border).err();
                 is_watching = false;
             }
             fault.is_none()

@@ -14,9 +14,8 @@ use crate::context::Context;
 use crate::device::{self, Overrides, simulation_failure};
 use crate::outcome::{Failure, Outcome};
 use clap::Subcommand;
-use ssdtune_keeper::{LabelsError, check_divisible};
+use ssdtune_keeper::{LabelsError, check_divisible, labelled_allocation};
 use ssdtune_model::CheckedConfig;
-use ssdtune_model::config::Allocation;
 
 /// What to do with channel allocations.
 #[derive(Debug, Subcommand)]
@@ -33,6 +32,10 @@ pub(crate) enum Command {
     Shares(Box<shares::Args>),
     /// Compare Shared, Isolated, SSDKeeper and the best strategy on a mix of workloads or traces
     /// (Fig. 5).
+    ///
+    /// Fixed strategies have static page allocation, and nothing leaves their parts. SSDKeeper has
+    /// the drive's allocation, and writes leave its parts while these are busy. "Shared, dynamic"
+    /// is what dynamic allocation does without it.
     ///
     /// Data that the drive holds at the start (--start, --age) lie on all channels, and only what
     /// is written moves. If the drive starts empty, as in the paper's simulator, a page that is
@@ -72,11 +75,11 @@ impl DriveArgs {
         device::load_checked(&self.device, &self.overrides, context)
     }
 
-    /// A divisible drive with static page allocation: strategies differ by their channels alone.
-    fn load_static(&self, context: &Context) -> Outcome<CheckedConfig> {
+    /// A divisible drive with the page allocation that it is labelled with.
+    fn load_labelled(&self, context: &Context) -> Outcome<CheckedConfig> {
         let mut config = (*self.load(context)?).clone();
         check_divisible(&config).map_err(Failure::usage)?;
-        config.mapping.allocation = Allocation::Static;
+        config.mapping.allocation = labelled_allocation(&config);
         config.check().map_err(Failure::input)
     }
 }

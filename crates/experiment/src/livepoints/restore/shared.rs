@@ -13,7 +13,7 @@ use crate::preparation::Start;
 use crate::prepare::Binding;
 use roaring::RoaringTreemap;
 use ssdtune_model::{Lpn, Place, PlaneId, scramble};
-use ssdtune_sim::{Past, PastPage, SimError, Simulator};
+use ssdtune_sim::{Past, PastPage, Simulator};
 use ssdtune_trace::TenantId;
 use std::collections::HashMap;
 
@@ -88,7 +88,9 @@ impl<'a> Shared<'a> {
         drive.spaces.check(blank.config(), start)?;
         let all = blank.past_planes(TenantId(0)).to_vec();
         let place: HashMap<PlaneId, u32> = all.iter().copied().zip(0..).collect();
-        let dynamic = bind(blank, drive.bindings)?;
+        Binding::bind_all(drive.bindings, blank)?;
+        let tenants = || (0..drive.bindings.len()).map(TenantId::at);
+        let dynamic = tenants().map(|tenant| !blank.past_room(tenant).is_static).collect();
         let own = |tenant: usize| {
             let planes = blank.past_planes(TenantId::at(tenant)).iter();
             let first = (tenant * all.len()) as u32;
@@ -131,7 +133,7 @@ impl<'a> Shared<'a> {
             drive.set_past(TenantId::at(tenant), own)?;
         }
         if window.start >= self.drive.since {
-            bind(drive, self.drive.bindings)?;
+            Binding::bind_all(self.drive.bindings, drive)?;
         }
         // Translation pages were written last where their tenants write by now.
         for &(lpn, times) in &past.rewrites {
@@ -290,14 +292,4 @@ fn fill(points: &LivePoints, spaces: &Spaces, planes: usize) -> (Vec<u64>, Vec<u
         others[at] = others[at - planes] + filled[at - planes];
     }
     (filled, others)
-}
-
-/// Binds tenants to their planes, and says whose writes go to the plane that has least to do.
-fn bind(drive: &mut Simulator, bindings: &[Binding]) -> Result<Vec<bool>, SimError> {
-    let mut dynamic = Vec::with_capacity(bindings.len());
-    for (tenant, binding) in (0..).map(TenantId).zip(bindings) {
-        drive.bind(tenant, &binding.places, binding.writer, binding.border)?;
-        dynamic.push(!drive.past_room(tenant).is_static);
-    }
-    Ok(dynamic)
 }

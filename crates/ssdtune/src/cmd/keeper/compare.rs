@@ -81,7 +81,7 @@ pub(crate) struct Args {
 
     /// What the best strategy is the best in: `latency`, mean read plus mean write latency, or
     /// `fairness`, the least slowdown over the greatest, if no tenant is slowed down more than the
-    /// slowest one under Shared. The allocator itself decides by latencies and --slo alone.
+    /// slowest one under Shared. SSDKeeper, but for --repeat, acts by it if there is no --slo.
     #[arg(long, value_name = "AIM", default_value = "latency", conflicts_with = "sample")]
     aim: Aim,
 

@@ -49,9 +49,8 @@ pub(crate) struct Args {
 /// Labels the mixes that the file does not hold yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     check_labels_file(&args.out).map_err(labels_failure)?;
-    let config = args.drive.load_static(context)?;
-    let deferred = Deferred::new();
-    let eliminate = !args.no_elimination;
+    let config = args.drive.load_labelled(context)?;
+    let (deferred, eliminate) = (Deferred::new(), !args.no_elimination);
     let settings = args.settings.settings(&config, eliminate, deferred.flag(), context)?;
     let tenants = args.tenants.iter().map(|&tenants| tenants.into()).collect();
     let source = LabelSource::new(&config, simulator(), tenants, settings);

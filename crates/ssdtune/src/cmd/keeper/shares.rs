@@ -25,13 +25,11 @@ pub(crate) struct Args {
 
 /// Measures every strategy and prints a table for each figure.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    let config = args.drive.load_static(context)?;
+    let config = args.drive.load_labelled(context)?;
     let deferred = Deferred::new();
     let settings = args.settings.settings(&config, false, deferred.flag(), context)?;
     let simulator = MixSimulator::new(&config, settings, deferred.flag());
-    let outcomes = context
-        .pool()?
-        .install(|| simulator.write_shares(args.level))
-        .map_err(simulation_failure)?;
+    let shares = || simulator.write_shares(args.level);
+    let outcomes = context.pool()?.install(shares).map_err(simulation_failure)?;
     context.show(&outcomes, shares_text(&outcomes))
 }

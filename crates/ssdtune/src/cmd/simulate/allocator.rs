@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub(crate) struct AllocatorArgs {
     /// Let SSDKeeper give channels to the tenants. At first all tenants share all channels; at some
     /// moments of the first two --collect-ms a trained network may divide them (`docs/keeper.md`).
+    /// Writes that would wait in a part go where the whole drive has the least to do.
     #[arg(long, value_name = "keeper:MODEL", conflicts_with_all = ["series", "channels", "mqsim"])]
     allocator: Option<AllocatorArg>,
 
@@ -61,8 +62,7 @@ impl AllocatorArgs {
         to: Option<&Context>,
     ) -> Outcome<Option<Arc<Keeper>>> {
         let Some(AllocatorArg(path)) = &self.allocator else { return Ok(None) };
-        let repeated = |hysteresis| Repeat::Always { hysteresis };
-        let repeat = self.repeat.map_or(Repeat::Once, repeated);
+        let repeat = self.repeat.map_or(Repeat::Once, |hysteresis| Repeat::Always { hysteresis });
         let policy = device::network(path, on, to)?;
         let collect = self.collect_ms.unwrap_or(Nanos(policy.collect_ns));
         Ok(Some(Arc::new(Keeper { policy, collect, repeat })))
