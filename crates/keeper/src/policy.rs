@@ -25,6 +25,7 @@ use crate::vector::{FEATURES, Intensity, VECTOR_TENANTS};
 use serde::{Deserialize, Serialize};
 use ssdtune_learn::mlp::{Buffer, MlpModel};
 use ssdtune_learn::{ModelFile, ModelFileError, Version};
+use ssdtune_model::config::{Allocation, Mapping};
 use ssdtune_model::{DeviceConfig, presets};
 use std::borrow::Cow;
 use std::path::Path;
@@ -243,7 +244,13 @@ impl Policy {
     /// Whether labels are of the drive that it was trained for, as far as that can be told: by
     /// their digests, or by a preset of that name, of which both are then, whatever the seeds.
     pub fn is_for_labels(&self, labels: &LabelSource) -> bool {
-        let of_preset = |device: DeviceConfig| self.is_for(&device) && labels.is_of(&device);
+        let is_of_both = |device: &DeviceConfig| self.is_for(device) && labels.is_of(device);
+        let of_preset = |device: DeviceConfig| {
+            [Allocation::Static, Allocation::Dynamic].into_iter().any(|allocation| {
+                let mapping = Mapping { allocation, ..device.mapping.clone() };
+                is_of_both(&DeviceConfig { mapping, ..device.clone() })
+            })
+        };
         labels.device_digest == self.device_digest
             || presets::load(&labels.device).is_ok_and(of_preset)
     }

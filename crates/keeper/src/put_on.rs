@@ -87,8 +87,8 @@ impl Policy {
 
     /// What is to be said if it was trained for this drive with another page allocation.
     fn other_allocation(&self, device: &CheckedConfig) -> Option<String> {
-        let (found, mut other) = (labelled_allocation(device), (**device).clone());
-        other.mapping.allocation = match found {
+        let (found, mut other) = (device.mapping.allocation, (**device).clone());
+        other.mapping.allocation = match labelled_allocation(device) {
             Allocation::Dynamic => Allocation::Static,
             Allocation::Static | Allocation::Hybrid => Allocation::Dynamic,
         };

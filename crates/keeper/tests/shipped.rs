@@ -76,6 +76,22 @@ fn it_decides_as_it_was_recorded() {
     }
 }
 
+/// The network that learned on the drive with dynamic page allocation.
+#[test]
+fn one_is_for_dynamic_page_allocation() {
+    let directory = path();
+    let path = directory.parent().expect("a folder").join("ssdkeeper-dynamic.json");
+    let policy = Policy::read(&path).expect("the shipped network");
+    let mut device = drive().clone();
+    device.flash.blocks_per_plane = presets::load("ssdkeeper").unwrap().flash.blocks_per_plane;
+    for (allocation, is_it) in
+        [(Allocation::Dynamic, true), (Allocation::Static, false), (Allocation::Hybrid, false)]
+    {
+        device.mapping.allocation = allocation;
+        assert_eq!((policy.is_for(&device), shipped().is_for(&device)), (is_it, !is_it));
+    }
+}
+
 /// Wherever a recorded decision divides the channels, readers and writers wait less in a simulation
 /// than on shared channels.
 #[test]

@@ -241,12 +241,15 @@ fn mean_interval(numbers: &[f64]) -> Option<[f64; 2]> {
     Some([mean - half, mean + half])
 }
 
-/// ` +- 1.2 %`, or nothing where that is not known. If the interval holds 1, it is not decided
-/// which drive is better.
+/// ` +- 1.2 %`, ` (0.04 to 23.1)` where that is more than 100 %, or nothing where it is not known.
+/// If the interval holds 1, it is not decided which drive is better.
 fn known(interval: Option<Interval>) -> String {
     interval.map_or(String::new(), |own| {
         let undecided = if own.holds(1.0) && own.low < own.high { ", undecided" } else { "" };
-        format!(" +- {:.1} %{undecided}", 100.0 * own.half_width())
+        match own.half_width() {
+            half if half <= 1.0 => format!(" +- {:.1} %{undecided}", 100.0 * half),
+            _ => format!(" ({:.2} to {:.2}{undecided})", own.low, own.high),
+        }
     })
 }
 

@@ -53,6 +53,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
             "--points are read from standard input, and so is the workload -: write it into a file"
         )));
     }
+    let as_they_are = Overrides { set: Vec::new() };
+    let load = |name: &String| device::load_own_seed(name, &as_they_are, context);
+    let loaded = args.drives.iter().map(load).collect::<Outcome<Vec<_>>>()?;
+    let (drives, real): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
     let mut job = args.tune.load(DefaultSpace::Market, args.tune.weights(), None, context)?;
     if args.held_out {
         job = job.on_held_out().ok_or_else(|| {
@@ -64,10 +68,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if args.axes {
         return context.document(&AxisDescription::of_task(&job.task));
     }
-    let as_they_are = Overrides { set: Vec::new() };
-    let load = |name: &String| device::load_own_seed(name, &as_they_are, context);
-    let loaded = args.drives.iter().map(load).collect::<Outcome<Vec<_>>>()?;
-    let (drives, real): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
     let deferred = Deferred::new();
     let evaluator = job.evaluator(deferred.flag(), &|_| {});
     let pool = context.pool()?;

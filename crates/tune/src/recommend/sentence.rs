@@ -86,7 +86,9 @@ fn power(row: &WorkloadResult) -> String {
 
 fn price(price: Option<[f64; 2]>) -> String {
     match price {
-        Some([was, own]) => format!("its parts cost {own:.2} (were {was:.2})"),
+        Some([was, own]) => {
+            format!("its parts cost {own:.2} (were {was:.2}; relative prices)")
+        }
         None => "no price list was given".to_owned(),
     }
 }
@@ -173,7 +175,10 @@ mod tests {
         assert!(told.contains("no price list was given"), "{told}");
         assert!(told.contains(&result.importance[0].keys[0]), "{told}");
         result.price = Some([100.0, 112.5]);
-        assert!(first_sentence(&result).contains("its parts cost 112.50 (were 100.00)"));
+        assert!(
+            first_sentence(&result)
+                .contains("its parts cost 112.50 (were 100.00; relative prices)")
+        );
         result.parameters.clear();
         assert!(first_sentence(&result).starts_with("Nothing better than "));
         let picked = "the best for a price of 80: no drive of the front is, and this one comes \

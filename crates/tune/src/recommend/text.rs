@@ -78,6 +78,8 @@ pub fn markdown(recommendation: &Recommendation) -> String {
 
 /// The head of a table of parts.
 const COSTS: &str = "\
+Prices are relative: only their ratios mean something.
+
 | parts | baseline | price | recommended | price |
 |---|---|---|---|---|";
 
