@@ -79,11 +79,9 @@ fn it_decides_as_it_was_recorded() {
 /// The network that learned on the drive with dynamic page allocation.
 #[test]
 fn one_is_for_dynamic_page_allocation() {
-    let directory = path();
-    let path = directory.parent().expect("a folder").join("ssdkeeper-dynamic.json");
-    let policy = Policy::read(&path).expect("the shipped network");
-    let mut device = drive().clone();
-    device.flash.blocks_per_plane = presets::load("ssdkeeper").unwrap().flash.blocks_per_plane;
+    let policy = Policy::read(&path().with_file_name("ssdkeeper-dynamic.json"));
+    let policy = policy.expect("the shipped network");
+    let mut device = presets::load("ssdkeeper").unwrap();
     for (allocation, is_it) in
         [(Allocation::Dynamic, true), (Allocation::Static, false), (Allocation::Hybrid, false)]
     {
