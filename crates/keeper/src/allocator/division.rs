@@ -15,8 +15,9 @@ use ssdtune_sim::Simulator;
 /// was promised half of its latency, 0.1 and 0.2 keep it in 43 and 44, and 10 and 13 end more than
 /// 2 % above `Shared`.
 const PRICE_MAX: f64 = 0.1;
-/// The risk, 0 to 1, that is taken to be fairer. Of 500 mixes, risks of 0.2, 0.4 and 1 bring fairness
-/// from 0.23 to 0.30, 0.32 and 0.34 in the mean, and 0, 1 and 7 end more than 10.5 % above `Shared`.
+/// The risk, 0 to 1, that is taken to be fairer. Of 500 mixes, risks of 0.2, 0.4 and 1 bring
+/// fairness from 0.23 to 0.30, 0.32 and 0.34 in the mean, and 0, 1 and 7 end more than 10.5 % above
+/// `Shared`.
 const FAIR_RISK_MAX: f64 = 0.4;
 /// A division for the latencies of all leaves each target as it is or better, or at this part of
 /// what was promised (0 to 1) by forecast: latencies of the first period are often below those of
@@ -35,7 +36,7 @@ pub struct Division {
     pub risk: f64,
     /// By what part, as a logarithm, latencies of the whole run are below those of `Shared`.
     pub gain: f64,
-    /// Whether the channels are divided so: for the gain, or to keep targets.
+    /// Whether the channels are divided so: for the gain, to keep targets, or to be fair.
     pub is_taken: bool,
     /// The latency of the target that is the worst off, over what was promised: 1 or less, and all
     /// are kept. Of an allocator that knows targets ([`Allocator::for_targets`]).

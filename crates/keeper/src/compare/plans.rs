@@ -8,7 +8,7 @@ use crate::features::pages_of;
 use crate::policy::Policy;
 use crate::simulation::MeanLatencies;
 use crate::strategy::Strategy;
-use crate::targets::Target;
+use crate::targets::{PlacedTarget, Target};
 use rayon::prelude::*;
 use serde::Serialize;
 use ssdtune_model::config::Allocation;
@@ -87,7 +87,7 @@ impl PlanRunner<'_> {
         tenants: Vec<String>,
         options: CompareOptions,
     ) -> Result<Comparison, CompareError> {
-        let CompareOptions { policy, collect, repeat, aims } = options;
+        let CompareOptions { policy, aims, .. } = options;
         let targets = aims.placed(&tenants).map_err(CompareError::Target)?;
         let (trained, found) = (policy.channels, self.drives.fixed().geometry().channels);
         if trained != found {
@@ -97,18 +97,7 @@ impl PlanRunner<'_> {
         let strategies: Vec<Strategy> = (Strategy::all(found, self.tenants).into_iter())
             .filter(|strategy| strategy.is_distinct(&writers))
             .collect();
-        let keeper = Keeper { collect, ..Keeper::of(policy) };
-        let once = Plan::Keeper(Keeper { targets: &targets, aim: aims.aim, ..keeper });
-        let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
-        let mut plans: Vec<NamedPlan> = vec![(UNDIVIDED.to_owned(), shared, Allocation::Dynamic)];
-        let named = |(name, allocation): (&str, _)| (name.to_owned(), once, allocation);
-        plans.extend(self.drives.of_allocators().into_iter().map(named));
-        if let Some(gain) = repeat {
-            let repeat = Repeat::Always { hysteresis: gain.max(0.0) };
-            // It knows no targets and no aim.
-            let plan = Plan::Keeper(Keeper { repeat, ..keeper });
-            plans.push(("SSDKeeper, repeated".to_owned(), plan, self.drives.own));
-        }
+        let mut plans = self.unfixed(&options, &targets, &writers);
         let fixed = plans.len();
         plans.extend(strategies.iter().map(|strategy| {
             (strategy.to_string(), Plan::Fixed { strategy, writers: &writers }, Allocation::Static)
@@ -150,9 +139,33 @@ impl PlanRunner<'_> {
         lines.extend((0..fixed).map(|place| line(&plans[place].0, place)));
         lines.push(line(&format!("best of {}", strategies.len()), best));
         let level = policy.intensity.level(self.page_rate()) + 1;
+        // Of the plan after `UNDIVIDED`.
         let decisions = outcomes[1].decisions.clone();
         let (aim, targets) = (aims.aim, aims.targets.clone());
         Ok(Comparison { tenants, level, writers, aim, targets, lines, decisions })
+    }
+
+    /// The plans that are no fixed strategies: [`UNDIVIDED`], an allocator that decides once, and
+    /// others.
+    fn unfixed<'a>(
+        &self,
+        options: &CompareOptions<'a>,
+        targets: &'a [PlacedTarget],
+        writers: &'a [bool],
+    ) -> Vec<NamedPlan<'a>> {
+        let keeper = Keeper { collect: options.collect, ..Keeper::of(options.policy) };
+        let once = Plan::Keeper(Keeper { targets, aim: options.aims.aim, ..keeper });
+        let shared = Plan::Fixed { strategy: &Strategy::Shared, writers };
+        let mut plans: Vec<NamedPlan> = vec![(UNDIVIDED.to_owned(), shared, Allocation::Dynamic)];
+        let named = |(name, allocation): (&str, _)| (name.to_owned(), once, allocation);
+        plans.extend(self.drives.of_allocators().into_iter().map(named));
+        if let Some(gain) = options.repeat {
+            let repeat = Repeat::Always { hysteresis: gain.max(0.0) };
+            // It knows no targets and no aim.
+            let plan = Plan::Keeper(Keeper { repeat, ..keeper });
+            plans.push(("SSDKeeper, repeated".to_owned(), plan, self.drives.own));
+        }
+        plans
     }
 
     /// The report of each tenant alone on the drive, with all channels.
