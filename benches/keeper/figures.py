@@ -31,8 +31,8 @@ MIXES = {
     "Mix4": "rsrch_0 web_2 mds_1 prxy_0",
 }
 LEVELS = [3, 8, 13, 18]
-# Student's t for a two-sided interval of 95 %, by degrees of freedom.
-T95 = {4: 2.776, 9: 2.262, 14: 2.145, 19: 2.093}
+# Student's t for a two-sided interval of 95 %, with 1, 2, ... degrees of freedom.
+T95 = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
 
 
 def call(ssdtune, seed, *command):
@@ -97,7 +97,7 @@ def wanted(args):
             [(name, level) for name in MIXES for level in LEVELS] if "mixes" in only else []
         ):
             flags = ["compare", "--model", args.model, "--workload", *MIXES[name].split()]
-            flags += ["--level", level, "--requests", 20000]
+            flags += ["--level", level, "--requests", 20000, *args.flags.split()]
 
             def compare(flags=flags, seed=seed):
                 lines = call(tool, seed, *flags)["lines"]
@@ -110,7 +110,8 @@ def wanted(args):
                     for one in lines
                 }
 
-            yield ["mixes", seed, name, level], compare
+            figure = " ".join(["mixes", args.flags]).strip()
+            yield [figure, seed, name, level], compare
     for own in SWEEP if "sweep" in only else []:
         for uneven in (0, 1):
             yield (
@@ -134,10 +135,13 @@ def over_seeds(ratios):
     """The geometric mean of ratios with its interval."""
     logs = [math.log(ratio) for ratio in ratios]
     mean, count = statistics.fmean(logs), len(logs)
-    off = T95[count - 1] * statistics.stdev(logs) / math.sqrt(count)
+    off = 0.0
+    if count > 1:
+        t = T95[min(count - 1, len(T95)) - 1]
+        off = t * statistics.stdev(logs) / math.sqrt(count)
     low, mid, high = (math.exp(mean + sign * off) for sign in (-1, 0, 1))
     digits = 2 if mid < 10 else 0
-    return f"{mid:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]", high
+    return f"{mid:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def over_mixes(ratios):
@@ -175,16 +179,16 @@ def show_shares(lines):
         print("| writes | " + " | ".join(names) + " |")
         print("|---" * (len(names) + 1) + "|")
         for share in found[0]:
-            cells = [over_seeds([own[share][name][2] for own in found])[0] for name in names[1:]]
+            cells = [over_seeds([own[share][name][2] for own in found]) for name in names[1:]]
             print(f"| {float(share):.0%} | 1 | " + " | ".join(cells) + " |")
         share, name, ratios = best_division(found)
-        print(f"the most: {name} at {float(share):.0%} writes, {over_seeds(ratios)[0]}\n")
+        print(f"the most: {name} at {float(share):.0%} writes, {over_seeds(ratios)}\n")
     for key, found in group(lines, "drives").items():
         share, name, ratios = best_division(found)
         rate, program_us, minority = key
         print(
             f"{rate} MT/s, {program_us} us, minority {minority}, {len(found)} seeds: the most is "
-            f"{name} at {float(share):.0%} writes, {over_seeds(ratios)[0]}"
+            f"{name} at {float(share):.0%} writes, {over_seeds(ratios)}"
         )
 
 
@@ -201,20 +205,23 @@ def show_sweep(lines):
         print(f"| {rate} | {us} us | {gains[0]} % | {gains[1]} % | {parts[0]} / {parts[1]} |")
 
 
-def show_mixes(lines):
+def show_mixes(lines, figure):
     plans = ["Isolated", "Shared, dynamic", "SSDKeeper", "SSDKeeper + hybrid", "best"]
+    if figure != "mixes":
+        plans.remove("SSDKeeper + hybrid")
+    print(f"\n{figure}")
     print(
         "\n| | level | seeds | " + " | ".join(plans) + " | divided by SSDKeeper, best is Shared |"
     )
     print("|---" * (len(plans) + 4) + "|")
-    for (name, level), found in sorted(group(lines, "mixes").items()):
+    for (name, level), found in sorted(group(lines, figure).items()):
         cells = []
         for plan in plans:
             own = [
                 next(own for key, own in one.items() if key == plan or key.startswith(plan + " of"))
                 for one in found
             ]
-            cells.append(over_seeds([one[1] for one in own])[0])
+            cells.append(over_seeds([one[1] for one in own]))
         divided = sum(one["SSDKeeper"][0] != "Shared" for one in found)
         shared = sum(
             own[0] == "Shared"
@@ -230,7 +237,9 @@ def show(args):
     lines = [json.loads(line) for line in args.out.read_text().splitlines()]
     show_shares(lines)
     show_sweep(lines)
-    show_mixes(lines)
+    for figure in sorted({line["run"][0] for line in lines}):
+        if figure.startswith("mixes"):
+            show_mixes(lines, figure)
 
 
 def main():
@@ -244,6 +253,9 @@ def main():
     task.add_argument("--only", default="shares,drives,sweep,mixes")
     task.add_argument("--seeds", type=int, default=10)
     task.add_argument("--model", default="configs/keeper/ssdkeeper.json")
+    task.add_argument(
+        "--flags", default="", help="more flags of keeper compare, with such a --model"
+    )
     tasks.add_parser("show").add_argument("out", type=Path)
     args = parser.parse_args()
     run(args) if args.task == "run" else show(args)

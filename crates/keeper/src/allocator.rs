@@ -218,10 +218,11 @@ impl<'a> Allocator<'a> {
 
     /// This allocator, now told what a division is to be the best in. With [`Aim::Fairness`] it
     /// divides the channels by the strategy that is the fairest by forecast, if it is fairer than
-    /// shared ones and no tenant is slowed down more than the slowest one there, and if latencies
-    /// of the run are at most 10.5 % longer and the risk is at most 0.4. Fairness is not looked at
-    /// where there are targets, nor once the channels are divided, with [`Repeat::Always`], or by a
-    /// policy that has no [`SwitchModel`].
+    /// what is done otherwise (shared channels, or a division for the latencies of all that is
+    /// fairer than these) and no tenant is slowed down more than the slowest one there, and if
+    /// latencies of the run are at most 10.5 % longer and the risk is at most 0.4. Fairness is not
+    /// looked at where there are targets, nor once the channels are divided, with
+    /// [`Repeat::Always`], or by a policy that has no [`SwitchModel`].
     ///
     /// [`SwitchModel`]: crate::SwitchModel
     pub fn for_aim(mut self, aim: Aim) -> Self {

@@ -139,6 +139,13 @@ pub enum CompareError {
          what it touches; run the mix whole on an aged drive"
     )]
     Aged,
+    /// The drive has dynamic page allocation.
+    #[error(
+        "--sample with mapping.allocation = \"dynamic\": windows of a mix do not know where pages \
+         lie that were written before the allocator decided; run the mix whole, or on a drive with \
+         --set mapping.allocation=static"
+    )]
+    DynamicWindows,
     /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -166,8 +173,8 @@ impl CompareError {
     /// Whether the caller asked for what this drive or these workloads cannot do.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Target(_) | Self::Allocator(_) | Self::Aged => true,
-            Self::Indivisible(_) | Self::Empty(_) => true,
+            Self::Target(_) | Self::Allocator(_) | Self::Indivisible(_) => true,
+            Self::Empty(_) | Self::Aged | Self::DynamicWindows => true,
             Self::Windows(error) => error.is_usage(),
             _ => false,
         }

@@ -58,25 +58,31 @@ impl Policy {
             );
             return Ok(Fitted { policy: self, note: Some(note) });
         }
-        let mut fixed = (**device).clone();
-        fixed.mapping.allocation = Allocation::Static;
-        let fixed = fixed.check()?;
-        let saturation = MixSimulator::new(&fixed, settings(&fixed), stop).saturation()?;
+        let mut labelled = (**device).clone();
+        labelled.mapping.allocation = labelled_allocation(device);
+        let labelled = labelled.check()?;
+        let saturation = MixSimulator::new(&labelled, settings(&labelled), stop).saturation()?;
         let intensity = Intensity { requests_per_s_max: saturation.rate_max_pages() };
         let times = self.intensity.requests_per_s_max / intensity.requests_per_s_max;
         let slot_us = (self.collect_ns as f64 * times / SLOTS as f64 / 1e3).round().max(1.0);
         let collect_ns = (slot_us as u64).saturating_mul(1_000 * SLOTS);
         let note = format!(
             "the network learned from {} drives and was put on {}, which can serve {:.0} flash \
-             pages a second; T is {:.0} ms",
+             pages a second; T is {:.0} ms{}",
             self.drives,
             device.name,
             saturation.rate_pages,
-            collect_ns as f64 / 1e6
+            collect_ns as f64 / 1e6,
+            match labelled.mapping.allocation {
+                Allocation::Dynamic =>
+                    ". If these had static page allocation, as those of the shipped one, what it \
+                     promises may not hold with mapping.allocation = \"dynamic\"",
+                Allocation::Static | Allocation::Hybrid => "",
+            }
         );
         let policy = Self {
             device: device.name.clone(),
-            device_digest: device_digest(&fixed),
+            device_digest: device_digest(&labelled),
             flash: FlashFigures::of(device),
             intensity,
             collect_ns,

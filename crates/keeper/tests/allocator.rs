@@ -92,19 +92,24 @@ fn entry(name: &str, read_ns: f64) -> StrategyOutcome {
 }
 
 /// Mean read plus mean write latency under an allocator that divides the channels by this strategy
-/// at the end of the first period, with closed borders, over that of shared channels.
-fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
+/// at the end of the first period, over that of shared channels.
+fn kept_over_shared(
+    strategy: &str,
+    mix: &Mix,
+    number: u64,
+    (allocation, border): (Allocation, Border),
+) -> f64 {
+    let (config, stop) = (config(allocation), AtomicBool::new(false));
     let simulator = MixSimulator::new(&config, settings(), &stop);
     let requests: Vec<Request> = mix.requests(simulator.request_options(number)).collect();
     let plans = PlanRunner::new(&config, Preparation::of(Start::Empty, 0), 2, &requests, &stop)
         .expect("legal");
     let policy = policy(strategy);
-    let (collect, border) = (Nanos(settings().collect_ns), Border::Closed);
+    let collect = Nanos(settings().collect_ns);
     let keeper = Plan::Keeper(Keeper { collect, border, ..Keeper::of(&policy) });
     let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &mix.writers() };
     let [keeper, shared] =
-        [keeper, shared].map(|plan| plans.run(plan, Allocation::Static, None).expect("run"));
+        [keeper, shared].map(|plan| plans.run(plan, allocation, None).expect("run"));
     assert_eq!(keeper.decisions[0].strategy.to_string(), strategy);
     keeper.means.total_ns() / shared.means.total_ns()
 }
@@ -112,7 +117,16 @@ fn kept_over_shared(strategy: &str, mix: &Mix, number: u64) -> f64 {
 /// What a switch is labelled with is what an allocator does that makes it.
 #[test]
 fn a_switch_is_labelled_with_what_an_allocator_does() {
-    let (config, stop) = (config(Allocation::Static), AtomicBool::new(false));
+    // Where each write goes where there is the least to do, borders are open in labels, too.
+    let fixed = switch_and_allocator((Allocation::Static, Border::Closed));
+    let dynamic = switch_and_allocator((Allocation::Dynamic, Border::Open));
+    assert_ne!(fixed, dynamic);
+}
+
+/// What a switch on a drive with this allocation is labelled with; an allocator with this border
+/// does the same.
+fn switch_and_allocator((allocation, border): (Allocation, Border)) -> f64 {
+    let (config, stop) = (config(allocation), AtomicBool::new(false));
     let simulator = MixSimulator::new(&config, settings(), &stop);
     let tenants = [true, false].map(|writes| MixTenant::plain(writes, 0.5));
     let mix = Mix { level: 10, tenants: tenants.into() };
@@ -125,8 +139,9 @@ fn a_switch_is_labelled_with_what_an_allocator_does() {
     let at = |slots: u64| switches.iter().filter(move |one| one.slots == slots);
     assert!(at(25).count() >= 1 && at(250).count() >= 1, "{switches:?}");
     let last = at(250).find(|one| one.strategy.to_string() == "5:3").expect("the best one");
-    let over_shared = kept_over_shared("5:3", &mix, number);
+    let over_shared = kept_over_shared("5:3", &mix, number, (allocation, border));
     assert!((last.over_shared / over_shared - 1.0).abs() < 1e-12, "{last:?} {over_shared}");
+    over_shared
 }
 
 /// A run that ends badly is cut off, and is told as no worse than it is.
@@ -140,7 +155,8 @@ fn a_ruinous_switch_is_labelled_with_a_bound() {
     let switches =
         simulator.switches(&mix, number, &[entry("Shared", 1.0), entry("1:7", 1.0)]).expect("runs");
     let last = switches.iter().find(|one| one.slots == 250).expect("the end of the period");
-    let over_shared = kept_over_shared("1:7", &mix, number);
+    let closed = (Allocation::Static, Border::Closed);
+    let over_shared = kept_over_shared("1:7", &mix, number, closed);
     assert!(2.0 <= last.over_shared && last.over_shared < over_shared, "{last:?} {over_shared}");
 }
 

@@ -8,9 +8,9 @@ use ssdtune_keeper::evaluation::{MapPoint, choice_map};
 use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES, RequestOptions};
 use ssdtune_keeper::policy::NetworkKind;
 use ssdtune_keeper::{
-    CompareOptions, Comparison, Decision, Keeper, MeanLatencies, Mix, MixSimulator, MixStyle,
-    MixTenant, PlacedTarget, Plan, PlanRunner, Policy, Repeat, SimulationSettings, Strategy,
-    Target,
+    CompareOptions, Comparison, Decision, Keeper, LabelSource, MeanLatencies, Mix, MixSimulator,
+    MixStyle, MixTenant, PlacedTarget, Plan, PlanRunner, Policy, Repeat, SimulationSettings,
+    Strategy, Target, labelled_allocation,
 };
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{CheckedConfig, Nanos, TenantId, presets};
@@ -87,6 +87,12 @@ fn one_is_for_dynamic_page_allocation() {
     {
         device.mapping.allocation = allocation;
         assert_eq!((policy.is_for(&device), shipped().is_for(&device)), (is_it, !is_it));
+        // Whatever the seed of the labels.
+        device.mapping.allocation = labelled_allocation(&device);
+        let settings = SimulationSettings { seed: 7, ..crate::scenes::settings() };
+        let labels = LabelSource::new(&device, String::new(), vec![2], settings);
+        let are_its = [&policy, &shipped()].map(|own| own.is_for_labels(&labels));
+        assert_eq!(are_its, [is_it, !is_it]);
     }
 }
 

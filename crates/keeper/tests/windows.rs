@@ -66,13 +66,11 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
     let writers = runner.writers();
     assert_eq!(told.writers, writers);
     let run = |plan: Plan<'_>, allocation| runner.run(plan, allocation, None).unwrap();
-    let shared = Plan::Fixed { strategy: &Strategy::Shared, writers: &writers };
     let fixed =
         |strategy: &Strategy| run(Plan::Fixed { strategy, writers: &writers }, Allocation::Static);
     let shared_ns = fixed(&Strategy::Shared).means.total_ns();
     let once = Plan::Keeper(Keeper { collect: third, ..Keeper::of(&policy) });
     let (keeper, hybrid) = (run(once, Allocation::Static), run(once, Allocation::Hybrid));
-    let undivided = run(shared, Allocation::Dynamic);
     assert_eq!(told.decisions, keeper.decisions);
     assert_eq!(keeper.decisions[0].strategy.to_string(), "5:3");
     let strategies = ["Isolated", "6:2", "5:3"].map(|name| name.parse().unwrap());
@@ -81,7 +79,6 @@ fn windows_hold_the_whole(device: &CheckedConfig, start: Start, off_max: f64) {
         .collect();
     plans.push(("SSDKeeper".into(), keeper.means.total_ns()));
     plans.push(("SSDKeeper + hybrid".into(), hybrid.means.total_ns()));
-    plans.push(("Shared, dynamic".into(), undivided.means.total_ns()));
     for (plan, whole_ns) in plans {
         let mut lines = told.strategies.iter().chain(&told.lines);
         let line = lines.find(|line| line.plan == plan).unwrap();
@@ -144,6 +141,9 @@ fn windows_say_when_they_do_not_know() {
     let ages = vec![Age::Trace { times: 1 }];
     let aged = Preparation { ages, ..Preparation::of(Start::Footprint, 1) };
     assert!(matches!(of(&aged, SHORT), Err(CompareError::Aged)));
+    let dynamic = config(Allocation::Dynamic);
+    let refused = told(&dynamic, &empty, &sources, SHORT, (&policy, collect)).unwrap_err();
+    assert!(matches!(refused, CompareError::DynamicWindows) && refused.is_usage());
 
     // Parts that writes leave.
     let (_, sources) = mix(&device, 8, 20_000);

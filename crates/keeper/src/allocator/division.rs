@@ -125,7 +125,8 @@ impl Allocator<'_> {
     }
 
     /// The fairest way to divide channels: `best`, which is it for the latencies of all, unless
-    /// another one is fairer. None is taken that is less fair than shared channels are.
+    /// another one is fairer and slows nobody down more than the slowest tenant with that. None is
+    /// taken that is no fairer than shared channels are.
     fn division_for_fairness(
         &mut self,
         drive: &Simulator,

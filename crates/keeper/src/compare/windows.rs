@@ -9,7 +9,7 @@
 //! windows and 16 bytes for each page that the mix touches.
 
 use super::CompareError;
-use super::drives::{Drives, UNDIVIDED};
+use super::drives::Drives;
 use super::merge::MergeOptions;
 use super::queues::{Lies, Queues};
 use super::stream::LongMix;
@@ -55,8 +55,7 @@ pub struct WindowComparison {
     pub writers: Vec<bool>,
     /// How much was measured.
     pub run: SampledRun,
-    /// The plans: `Shared`, `Isolated`, `Shared` with dynamic page allocation, the allocator's, and
-    /// the best of all strategies, which have static page allocation.
+    /// The plans: `Shared`, `Isolated`, the allocator's, and the best of all strategies.
     pub lines: Vec<WindowLine>,
     /// Every fixed strategy.
     pub strategies: Vec<WindowLine>,
@@ -125,8 +124,8 @@ impl<'a> WindowPlans<'a> {
     /// Plans on a drive that begins like this. The page size among the options does not count.
     ///
     /// # Errors
-    /// The drive cannot have the allocations that plans need, or was aged, which windows cannot
-    /// know.
+    /// The drive cannot have the allocations that plans need, or it was aged or has dynamic
+    /// allocation, which windows cannot know.
     pub fn new(
         device: &CheckedConfig,
         preparation: &Preparation,
@@ -142,6 +141,9 @@ impl<'a> WindowPlans<'a> {
         let spaces = Spaces::of(device, mix.tenants())?;
         spaces.check(device, &preparation.start)?;
         let drives = Drives::new(device, &preparation.start)?;
+        if drives.own == Allocation::Dynamic {
+            return Err(CompareError::DynamicWindows);
+        }
         Ok(Self { drives, start: preparation.start.clone(), mix, options, stop })
     }
 
@@ -162,20 +164,13 @@ impl<'a> WindowPlans<'a> {
         let fixed = Strategy::all(channels, self.mix.tenants());
         let fixed: Vec<Strategy> =
             fixed.into_iter().filter(|strategy| strategy.is_distinct(&passed.writers)).collect();
-        let undivided = Division {
-            plan: UNDIVIDED.to_owned(),
-            strategy: Strategy::Shared,
-            writers: passed.writers.clone(),
-            is_decided: false,
-            allocation: Allocation::Dynamic,
-        };
         let keeper = |(plan, allocation): (&str, _)| {
             let strategy = last.map_or(Strategy::Shared, |last| last.strategy.clone());
             let (plan, writers) = (plan.to_owned(), bound.clone());
             Division { plan, strategy, writers, is_decided: true, allocation }
         };
-        let mut plans = vec![undivided];
-        plans.extend(self.drives.of_allocators().into_iter().map(keeper));
+        let of_allocators = self.drives.of_allocators().into_iter();
+        let mut plans: Vec<Division> = of_allocators.map(keeper).collect();
         let unfixed = plans.len();
         plans.extend(fixed.iter().map(|strategy| Division {
             plan: strategy.to_string(),
