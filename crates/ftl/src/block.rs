@@ -13,6 +13,7 @@
 
 mod computed;
 mod figures;
+mod level;
 mod past;
 mod records;
 mod slc_mode;

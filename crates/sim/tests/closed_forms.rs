@@ -203,7 +203,7 @@ fn parts_of_a_drive_are_busy_for_as_long_as_their_work_takes() {
 }
 
 /// Dynamic allocation: while one of two dies has a long queue of reads, both of two writes go to
-/// the other one, though the first one would be next in turn.
+/// the other one, though the static place of one of them is on the first.
 #[test]
 fn dynamic_writes_avoid_the_die_with_the_longer_queue() {
     let mut config = plain();

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use ssdtune_model::config::Allocation;
 
-/// How busy each plane is. Dynamic placement writes to the plane with the smallest backlog.
+/// How busy each plane is. Dynamic placement leaves a page at its static place while nothing waits
+/// there, else it writes to the plane with the smallest backlog.
 pub trait Load {
     /// The work that waits for a plane, in any unit that is the same for all planes.
     fn backlog(&self, plane: PlaneId) -> u64;
 }
 
-/// A [`Load`] that knows nothing: dynamic placement then takes the planes in turn.
+/// A [`Load`] that knows of no work: dynamic placement then follows the static order.
 pub struct NoLoad;
 
 impl Load for NoLoad {
