@@ -62,7 +62,8 @@ const PROGRESS_EVERY: u64 = 10_000;
 /// The reason why a drive cannot serve this number of tenants; `None` if it can.
 pub fn unsupported(config: &DeviceConfig, tenants: usize) -> Option<&'static str> {
     let sata = config.host.interface == HostInterface::Sata;
-    (sata && tenants > 1).then_some("SATA has one queue: merge the flows into one")
+    (sata && tenants > 1)
+        .then_some("SATA has one queue: merge the flows into one, or take an NVMe drive")
 }
 
 impl Experiment {

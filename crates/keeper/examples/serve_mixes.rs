@@ -7,7 +7,7 @@
 //! strategy does if data are placed by it from the beginning. Here all channels are shared for the
 //! first period T, and what was placed until then stays where it is. A line for each mix: latencies
 //! over those of Shared, of the allocator, of the label's strategy from the beginning on, of shared
-//! channels where each write goes to the plane with the least to do (dynamic allocation), and of
+//! channels on a drive that places writes by load (dynamic allocation), and of
 //! the allocator with hybrid allocation; then what the allocator decided. DEVICE is the drive of
 //! the labels where it is no preset: a file, as `ssdtune config show --set` prints it.
 

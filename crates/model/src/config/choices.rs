@@ -209,8 +209,9 @@ choice!(
     Allocation {
         /// The logical page number, by the plane order.
         Static = "static" | "",
-        /// The load: the plane with the least work waiting when the page is written, the pages
-        /// before it of the same request included.
+        /// The load: as `static` to a plane that nothing waits for when the page is written, the
+        /// pages before it of the same request included, else to the plane with the least work
+        /// waiting.
         Dynamic = "dynamic" | "",
         /// The logical page number for tenants that mostly read, the load for tenants that mostly
         /// write (SSDKeeper, section IV-E).

@@ -34,8 +34,9 @@ const PLACED_VERSION: u32 = 1;
 
 /// The version of what simulations answer for drives whose `mapping.allocation` is dynamic or
 /// hybrid, from 1. It is a part of their keys alone, so that a change there leaves all other
-/// evaluations valid. Version 1: every page of a request counts those placed before it.
-const BY_LOAD_VERSION: u32 = 1;
+/// evaluations valid. Version 1: every page of a request counts those placed before it. Version 2:
+/// pages keep their static place while nothing waits there, and planes of a die are kept level.
+const BY_LOAD_VERSION: u32 = 2;
 
 /// How [`EvaluationInputs::evaluator`] names the built-in simulator.
 pub const BUILT_IN: &str = "ssdtune";

@@ -3,13 +3,13 @@
 use super::settings::SettingsArgs;
 use super::{DriveArgs, labels_failure};
 use crate::context::{Context, Level};
-use crate::global::whole;
+use crate::global::{real, whole};
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::outputs::GrowingFile;
 use crate::program::simulator;
 use crate::progress::Progress;
-use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, check_labels_file, label_mixes};
+use ssdtune_keeper::{LabelSource, LabelsError, MixSimulator, MixStyle, label_mixes, mix};
 use ssdtune_model::given::Part;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,6 +33,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     settings: SettingsArgs,
 
+    /// Share of the mixes whose tenants come in bursts, of shapes fitted to recorded traces, and
+    /// with requests of 4 to 64 KiB. The paper has none: 0.
+    #[arg(long, value_name = "SHARE", default_value_t = mix::BURSTY)]
+    #[arg(value_parser = real(0.0..=1.0))]
+    bursty: f64,
+
+    /// Share of the mixes in which the tenants of one kind ask for 1 to 12 % of the pages. The
+    /// paper has none: 0.
+    #[arg(long, value_name = "SHARE", default_value_t = mix::UNEVEN)]
+    #[arg(value_parser = real(0.0..=1.0))]
+    uneven: f64,
+
+    /// Draw bursts of the shapes that no shipped network was trained on.
+    #[arg(long)]
+    unseen: bool,
+
     /// Label the K-th of N equal parts of the mixes alone: one of N jobs (docs/cluster.md).
     #[arg(long, value_name = "K/N", default_value = "1/1")]
     part: Part,
@@ -48,10 +64,11 @@ pub(crate) struct Args {
 
 /// Labels the mixes that the file does not hold yet.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
-    check_labels_file(&args.out).map_err(labels_failure)?;
+    ssdtune_keeper::check_labels_file(&args.out).map_err(labels_failure)?;
     let config = args.drive.load_labelled(context)?;
-    let (deferred, eliminate) = (Deferred::new(), !args.no_elimination);
-    let settings = args.settings.settings(&config, eliminate, deferred.flag(), context)?;
+    let style = MixStyle { bursty: args.bursty, uneven: args.uneven, unseen: args.unseen };
+    let (deferred, kind) = (Deferred::new(), (!args.no_elimination, style));
+    let settings = args.settings.settings(&config, kind, deferred.flag(), context)?;
     let tenants = args.tenants.iter().map(|&tenants| tenants.into()).collect();
     let source = LabelSource::new(&config, simulator(), tenants, settings);
     let mixes = MixSimulator::new(&config, settings, deferred.flag());
@@ -61,19 +78,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Outcome {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
         progress.cell(0, done as f64 / args.part.count(args.mixes) as f64, 0);
     };
-    let numbers = (0..args.mixes).filter(|number| args.part.has(*number));
-    let pool = context.pool()?;
-    let outcome = pool.install(|| label_mixes(&mixes, &source, numbers, &args.out, &tell));
+    let part = (0..args.mixes).filter(|number| args.part.has(*number));
+    let outcome = context.pool()?.install(|| label_mixes(&mixes, &source, part, &args.out, &tell));
     progress.finish();
     let labels = outcome.map_err(|error| {
-        if matches!(error, LabelsError::Simulation(_) | LabelsError::Io { .. }) {
+        let is_io = matches!(error, LabelsError::Io { .. });
+        if is_io || matches!(error, LabelsError::Simulation(_)) {
             let file = args.out.display();
             context.note(format_args!("what was labelled is in {file}; the same command goes on"));
         }
-        match error {
-            LabelsError::Io { .. } => Failure::Work(error.into()),
-            other => labels_failure(other),
-        }
+        if is_io { Failure::Work(error.into()) } else { labels_failure(error) }
     })?;
     context.show(&labels.summary(&args.out), labels.text(&args.out))
 }

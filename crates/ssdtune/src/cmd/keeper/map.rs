@@ -32,7 +32,9 @@ pub(crate) struct Args {
 /// Asks the network at every intensity level and write share, and prints its choices.
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = device::load_checked(&args.device, &Overrides::default(), context)?;
-    let policy = device::network(&args.model, &config, None)?;
+    // No note on the drive that nobody asked for.
+    let to = (args.device != "ssdkeeper").then_some(context);
+    let policy = device::network(&args.model, &config, to)?;
     let points = choice_map(&policy, args.tenants.into()).map_err(Failure::usage)?;
     if let Some(path) = &args.plot {
         outputs::write(path, choice_map_chart(&points).as_str())?;

@@ -4,7 +4,7 @@ use super::simulation_failure;
 use crate::context::Context;
 use crate::global::{real, whole};
 use crate::outcome::Outcome;
-use ssdtune_keeper::mix::{BURSTY, MINORITY, REQUEST_PAGES, UNEVEN};
+use ssdtune_keeper::mix::{MINORITY, REQUEST_PAGES};
 use ssdtune_keeper::{MixSimulator, MixStyle, SimulationSettings};
 use ssdtune_model::{CheckedConfig, Nanos, given};
 use std::sync::atomic::AtomicBool;
@@ -38,22 +38,6 @@ pub(super) struct SettingsArgs {
     #[arg(value_parser = whole::<u32>(1..=1024))]
     write_pages: u32,
 
-    /// Share of the mixes whose tenants come in bursts, of shapes fitted to recorded traces, and
-    /// with requests of 4 to 64 KiB. The paper has none: 0.
-    #[arg(long, value_name = "SHARE", default_value_t = BURSTY)]
-    #[arg(value_parser = real(0.0..=1.0))]
-    bursty: f64,
-
-    /// Share of the mixes in which the tenants of one kind ask for 1 to 12 % of the pages. The
-    /// paper has none: 0.
-    #[arg(long, value_name = "SHARE", default_value_t = UNEVEN)]
-    #[arg(value_parser = real(0.0..=1.0))]
-    uneven: f64,
-
-    /// Draw bursts of the shapes that no shipped network was trained on.
-    #[arg(long)]
-    unseen: bool,
-
     /// The period T, in milliseconds, from whose requests the features are computed.
     #[arg(long, value_name = "MS", default_value = "1000", value_parser = given::milliseconds)]
     collect_ms: Nanos,
@@ -70,7 +54,7 @@ impl SettingsArgs {
     pub(super) fn settings(
         &self,
         config: &CheckedConfig,
-        eliminate: bool,
+        (eliminate, style): (bool, MixStyle),
         stop: &AtomicBool,
         context: &Context,
     ) -> Outcome<SimulationSettings> {
@@ -80,7 +64,7 @@ impl SettingsArgs {
             working_set_pages: self.working_set,
             minority: self.minority,
             request_pages: [self.read_pages, self.write_pages],
-            style: MixStyle { bursty: self.bursty, uneven: self.uneven, unseen: self.unseen },
+            style,
             collect_ns: self.collect_ms.0,
             seed: context.seed().unwrap_or(0),
             eliminate,

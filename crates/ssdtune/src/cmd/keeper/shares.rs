@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::global::whole;
 use crate::interrupt::Deferred;
 use crate::outcome::Outcome;
-use ssdtune_keeper::{MixSimulator, shares_text};
+use ssdtune_keeper::{MixSimulator, MixStyle, shares_text};
 
 /// Arguments of `keeper shares`.
 #[derive(Debug, clap::Args)]
@@ -27,9 +27,9 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Outcome {
     let config = args.drive.load_labelled(context)?;
     let deferred = Deferred::new();
-    let settings = args.settings.settings(&config, false, deferred.flag(), context)?;
-    let simulator = MixSimulator::new(&config, settings, deferred.flag());
-    let shares = || simulator.write_shares(args.level);
+    let settings =
+        args.settings.settings(&config, (false, MixStyle::PLAIN), deferred.flag(), context)?;
+    let shares = || MixSimulator::new(&config, settings, deferred.flag()).write_shares(args.level);
     let outcomes = context.pool()?.install(shares).map_err(simulation_failure)?;
     context.show(&outcomes, shares_text(&outcomes))
 }
