@@ -175,7 +175,7 @@ fn plans_are_compared_on_workloads() {
     assert!(lines[..2].iter().all(|line| total(line) >= total(&lines[6])));
 }
 
-/// Where each write of any tenant goes where there is the least to do, SSDKeeper works with that.
+/// Where pages of all tenants are placed by load, SSDKeeper works with that.
 #[test]
 fn an_allocator_has_the_allocation_of_its_drive() {
     let directory = tempfile::tempdir().unwrap();

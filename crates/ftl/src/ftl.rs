@@ -83,7 +83,8 @@ pub struct Ftl {
     pub(crate) rng: Pcg64Mcg,
     pub(crate) config: Switches,
     pub(crate) counters: FtlCounters,
-    /// Dynamic placement: counts the writes, so that planes with equal backlogs are used in turn.
+    /// Counts the writes that were placed by load. Planes with equal backlogs are looked at from
+    /// there on, so that they are used in turn.
     pub(crate) turn: u32,
     /// Writes of some tenant may have been placed by backlogs. Once true it stays true.
     pub(crate) is_by_load: bool,

@@ -131,8 +131,8 @@ pub(crate) struct Tenant {
     pub planes: Vec<PlaneId>,
     /// `planes.len() - 1` if that is a bit mask, so that the remainder needs no division.
     mask: Option<u32>,
-    /// Its writes follow the static order only to planes that have nothing to do, and else go to
-    /// the plane with the smallest backlog.
+    /// Its writes follow the static order only to planes without a backlog, and else go to the
+    /// plane with the smallest one.
     pub dynamic: bool,
     /// All planes that are not its own, in plane order, if its border is open
     /// ([`Border::Open`](crate::Border)); else none.

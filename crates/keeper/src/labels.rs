@@ -24,6 +24,7 @@ use ssdtune_learn::Version;
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{DeviceConfig, Nanos, document, have_same_results};
 use ssdtune_output::{LineFile, LineFileError, LineKind};
+use ssdtune_sim::BY_LOAD_VERSION;
 use ssdtune_trace::Request;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -55,13 +56,17 @@ pub struct LabelSource {
 }
 
 impl LabelSource {
-    /// Labels of a drive; `simulator` names the program and the version of its results.
+    /// Labels of a drive; `simulator` names the program and the version of its results. Where pages
+    /// are placed by load the version of that is added, so that no file holds labels of two rules.
     pub fn new(
         device: &DeviceConfig,
-        simulator: String,
+        mut simulator: String,
         tenants: Vec<usize>,
         settings: SimulationSettings,
     ) -> Self {
+        if device.mapping.allocation != Allocation::Static {
+            simulator += &format!(", by load {BY_LOAD_VERSION}");
+        }
         Self {
             version: Version,
             device: device.name.clone(),

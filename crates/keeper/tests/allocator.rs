@@ -117,7 +117,7 @@ fn kept_over_shared(
 /// What a switch is labelled with is what an allocator does that makes it.
 #[test]
 fn a_switch_is_labelled_with_what_an_allocator_does() {
-    // Where each write goes where there is the least to do, borders are open in labels, too.
+    // Where pages are placed by load, borders are open in labels, too.
     let fixed = switch_and_allocator((Allocation::Static, Border::Closed));
     let dynamic = switch_and_allocator((Allocation::Dynamic, Border::Open));
     assert_ne!(fixed, dynamic);

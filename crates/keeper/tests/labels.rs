@@ -66,6 +66,10 @@ fn a_file_is_the_same_for_any_number_of_threads_and_after_an_interruption() {
     let error =
         label_mixes(&simulator, &other, 0..5, &directory.path().join("one"), &|_| {}).unwrap_err();
     assert!(matches!(error, LabelsError::Other { .. }), "{error}");
+    // Pages placed by load have rules of their own, whose version a file tells.
+    let dynamic = Allocation::Dynamic;
+    let by_load = LabelSource::new(&self::config(dynamic), "test".to_owned(), vec![2], settings);
+    assert_eq!(by_load.simulator, format!("test, by load {}", ssdtune_sim::BY_LOAD_VERSION));
     for (from, to, problem) in [
         ("\"level\":", "\"level\":1", "line 2: mix 0 is not that of line 1"),
         ("\"number\":1,", "\"number\":0,", "line 3: mix 0 is not that of line 1"),

@@ -80,4 +80,4 @@ pub use simulator::{
 };
 pub use slowdown::{Slowdown, TenantSlowdown};
 pub use ssdtune_ftl::{Border, FtlError, PastMapping, PastPage, Places};
-pub use vocabulary::{Completion, InitialState, Observe, SimError, Tenant};
+pub use vocabulary::{BY_LOAD_VERSION, Completion, InitialState, Observe, SimError, Tenant};

@@ -7,6 +7,13 @@ use ssdtune_model::config::{CacheMode, Priority};
 use ssdtune_model::{DeviceConfig, Nanos, Sectors, TenantId};
 use ssdtune_trace::Op;
 
+/// The version of what simulations answer for drives whose `mapping.allocation` is dynamic or
+/// hybrid, from 1. It is a part of what is stored of such drives alone, so that a change there
+/// leaves all else valid. Version 1: every page of a request counts those placed before it. Version
+/// 2: pages keep their static place while their die has nothing to do, and a die's planes that are
+/// taken by load are kept level.
+pub const BY_LOAD_VERSION: u32 = 2;
+
 /// A tenant of the drive: a user with an address space of its own.
 ///
 /// Snapshots compare drives by the `Debug` text of their tenants, so a renamed field would make old

@@ -31,8 +31,6 @@ pub struct Layout {
     nth: Vec<u32>,
     /// Their sectors that the fill has written; empty if that are all of each.
     sectors: Vec<u64>,
-    /// A page's plane follows from its number, not from its rank.
-    is_static: bool,
     /// For each plane, the pages that it has taken.
     pub taken: Vec<u64>,
     /// All pages.
@@ -105,7 +103,6 @@ impl Fill {
             asked: Vec::new(),
             nth: Vec::new(),
             sectors: Vec::new(),
-            is_static: room.is_static,
             taken: vec![0; room.planes as usize],
             total: 0,
         };
@@ -117,8 +114,8 @@ impl Fill {
     fn add(&mut self, pages: Range<u64>, wanted: &[Range<u64>], next: &mut usize) {
         let Self { layout, every } = self;
         let planes = layout.taken.len() as u64;
-        // Dynamic allocation goes by the order of writing.
-        let first = if layout.is_static { pages.start } else { layout.total };
+        // Nothing waits while the drive is filled, so placement by load leaves pages there, too.
+        let first = pages.start;
         while let Some(range) = wanted.get(*next).filter(|range| range.start < pages.end) {
             let both = range.start.max(pages.start)..range.end.min(pages.end);
             if both.start < both.end {
@@ -176,7 +173,7 @@ pub struct Finder<'a> {
 impl Finder<'_> {
     /// A page that was asked for; `None` if the trace never touches it.
     pub fn find(&self, page: u64) -> Option<Filled> {
-        let Layout { nth, sectors, is_static, taken, asked, .. } = self.layout;
+        let Layout { nth, sectors, taken, asked, .. } = self.layout;
         let planes = taken.len() as u32;
         let (before, at, last) = self.last.get();
         let (at, position, rank) = match asked.get(self.near.get()) {
@@ -191,8 +188,7 @@ impl Finder<'_> {
                 let at = self.place(page)?;
                 let Asked { pages, rank, .. } = &asked[self.near.get()];
                 let rank = rank + (page - pages.start);
-                let first = if *is_static { page } else { rank };
-                (at, (first % u64::from(planes)) as u32, rank)
+                (at, (page % u64::from(planes)) as u32, rank)
             }
         };
         let sectors = sectors.get(at).map_or(0xff, |&sectors| sectors);
@@ -229,7 +225,7 @@ mod tests {
     /// Page for page, as the fill writes them.
     #[test]
     fn pages_lie_where_a_fill_in_order_writes_them() {
-        for (page_bytes, is_static) in [(4_096, true), (4_096, false), (16_384, true)] {
+        for page_bytes in [4_096, 16_384] {
             let grains = u64::from(page_bytes) / 4_096;
             let mut footprint = RoaringTreemap::new();
             for nth in 0..60 {
@@ -241,7 +237,6 @@ mod tests {
             let points = LivePoints { about, options, requests: 0, windows, footprint, course };
             let room = PastRoom {
                 planes: 24,
-                is_static,
                 mappings: None,
                 mappings_per_page: 1_024,
                 cached: 0,
@@ -254,9 +249,8 @@ mod tests {
             let mut taken = vec![0; 24];
             for grain in &points.footprint {
                 let (page, rank) = (grain / grains, expected.len() as u64);
-                let number = if is_static { page } else { rank };
                 let filled = expected.entry(page).or_insert_with(|| {
-                    let position = (number % 24) as u32;
+                    let position = (page % 24) as u32;
                     let nth = taken[position as usize];
                     taken[position as usize] += 1;
                     Filled { position, nth, rank, sectors: 0 }

@@ -5,6 +5,7 @@ use super::record::{NEVER, Record};
 use super::*;
 use crate::preparation::{Preparation, Start};
 use crate::sampled::{Comparison, WindowTask};
+use ssdtune_model::config::Allocation;
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, Sectors, presets, scramble};
 use ssdtune_sim::{Observe, Replay};
 use ssdtune_trace::workload::{Generator, Seed, bundled};
@@ -220,6 +221,30 @@ fn restored_windows_do_what_the_full_run_does() {
         refused.as_deref(),
         Some("live-points for pages of 4096 bytes, and the drive has pages of 8192")
     );
+}
+
+/// Placement by load leaves pages at their static place while the drive has nothing to do, so also
+/// when it is filled. Every eighth page alone is touched, so all lie in an eighth of the planes.
+#[test]
+fn windows_of_a_drive_that_places_by_load_find_pages_where_the_full_run_has_them() {
+    let request = |nth: u64| Request {
+        at: Nanos(nth * 8_000),
+        lba: Sectors(8 * 8 * (scramble(nth) % 3_000)),
+        sectors: 8,
+        tenant: TenantId(0),
+        op: if nth.is_multiple_of(4) { Op::Write } else { Op::Read },
+    };
+    let all: Vec<Request> = (0..20_000).map(request).collect();
+    let points = sampled(&all, SampleOptions { windows: 20, ..SampleOptions::default() });
+    let windows: Vec<usize> = (0..points.windows.len()).collect();
+    let mut config = DeviceConfig::clone(&drive(4_096, 64, 262_144));
+    config.mapping.allocation = Allocation::Dynamic;
+    let (device, preparation) = (config.check().unwrap(), Preparation::of(Start::Footprint, 1));
+    let (points, device, preparation) = (&points, &device, &preparation);
+    let task = WindowTask { points, device, preparation, replay: Replay::Open };
+    let compared = Comparison::of(task, &windows, &all).unwrap();
+    let (bias, error) = compared.bias(|window| window.latency_ns);
+    assert!(bias.abs() < 0.05 + 2.0 * error, "{bias:.3} +- {error:.3}");
 }
 
 /// A closed loop on a drive that programs all the time: how fast it is decides what a second holds,

@@ -50,13 +50,6 @@ impl Ftl {
         &self.tenants[tenant].planes
     }
 
-    /// The place of a page's plane in the tenant's order of planes; `None` where placement is
-    /// dynamic and history decides.
-    pub fn static_position(&self, tenant: TenantId, lpn: Lpn) -> Option<u32> {
-        let owner = &self.tenants[tenant];
-        (!owner.dynamic).then(|| (lpn.0 % owner.planes.len() as u64) as u32)
-    }
-
     /// Mappings that the tenant's cache holds; `None` if every mapping is in DRAM.
     pub fn mapping_capacity(&self, tenant: TenantId) -> Option<u32> {
         self.caches.get(self.cache_of(tenant)).map(|cache| cache.capacity())
@@ -211,7 +204,7 @@ mod tests {
         for write in 0..300_u64 {
             let lpn = write * write % 96;
             written.warm_up().write_whole(TENANT, Lpn(lpn)).unwrap();
-            let position = written.static_position(TENANT, Lpn(lpn)).unwrap();
+            let position = (lpn % planes) as u32;
             let nth = &mut taken[position as usize];
             last[lpn as usize] = (position, *nth + 1);
             *nth += 1;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use ssdtune_model::PlaneId;
 use ssdtune_model::config::Allocation;
 
-/// How busy each plane is. Dynamic placement leaves a page at its static place while nothing waits
-/// there, else it writes to the plane with the smallest backlog.
+/// How busy each plane is. Dynamic placement leaves a page at its static place while the backlog
+/// there is 0, else it writes to the plane with the smallest one.
 pub trait Load {
     /// The work that waits for a plane, in any unit that is the same for all planes.
     fn backlog(&self, plane: PlaneId) -> u64;

@@ -3,9 +3,9 @@
 //!
 //! Use it to bring a drive into the state that an earlier part of a workload would have left.
 //! Effects of time are left out: two things never happen at once, so no move is dropped because the
-//! host was faster, and dynamic placement knows no backlog. An SLC cache takes no writes: what it
-//! would have taken has been folded. Cost: one page-table access and one
-//! page record for each write, and the same for each page that collection moves.
+//! host was faster, and placement by load leaves every page at its static place. An SLC cache takes
+//! no writes: what it would have taken has been folded. Cost: one page-table access and one page
+//! record for each write, and the same for each page that collection moves.
 
 use super::{Ftl, FtlCounters, MappingAccess, NoLoad, Placed, SlcCounters, WriteBack};
 use crate::block::{FrontierId, SectorMask};

@@ -18,8 +18,8 @@ fn rotated(planes: &[PlaneId], turn: u32) -> impl Iterator<Item = PlaneId> {
 }
 
 impl Ftl {
-    /// The plane that the next write of a logical page goes to: by static placement its place in the
-    /// plane order; by dynamic placement that, too, while the plane has nothing to do, else the
+    /// The plane that the next write of a logical page goes to: by static placement its place in
+    /// the plane order; by dynamic placement that, too, while nothing waits or runs there, else the
     /// plane with the smallest backlog. Over an open border
     /// ([`Border::Open`](super::Border::Open)) both look at the rest of the drive, too.
     ///
@@ -40,9 +40,9 @@ impl Ftl {
     /// the static order comes first, then the tenant's own planes, then those over an open border,
     /// each list from the turn on.
     ///
-    /// Dynamic placement then prefers that plane of the same die whose frontier lags: one command
-    /// programs several planes only at one offset. Where frontiers drift apart, large writes take
-    /// up to a fifth longer than by static placement.
+    /// Of the die that was found so, dynamic placement takes the plane whose frontier lags: one
+    /// command programs several planes only at one offset, so frontiers that drift apart cost
+    /// large writes time.
     fn least_busy_plane(&mut self, tenant: TenantId, lpn: Lpn, load: &impl Load) -> PlaneId {
         let owner = &self.tenants[tenant];
         let own = owner.static_plane(lpn.0);
@@ -60,12 +60,14 @@ impl Ftl {
         best
     }
 
-    /// Whether a plane is in the same die as another, and its frontier behind that one's.
+    /// Whether a plane is in the same die as another, and the frontier that the page would go to
+    /// behind that one's.
     fn lags(&self, tenant: TenantId, lpn: Lpn, plane: PlaneId, other: PlaneId) -> bool {
         let die = |plane: PlaneId| plane.0 / self.geometry.planes_per_die;
         die(plane) == die(other) && {
             let frontier = self.host_frontier(tenant, lpn, plane);
-            self.planes[plane].is_behind(&self.planes[other], tenant, frontier)
+            frontier == self.host_frontier(tenant, lpn, other)
+                && self.planes[plane].is_behind(&self.planes[other], tenant, frontier)
         }
     }
 
@@ -297,8 +299,8 @@ mod tests {
 
     const TENANT: TenantId = TenantId(0);
 
-    /// The backlog of each half of the eight planes. Channel by channel, and die by die, planes have
-    /// consecutive numbers.
+    /// The backlog of each half of the eight planes. Channel by channel, and die by die, planes
+    /// have consecutive numbers.
     struct OfHalf([u64; 2]);
 
     impl Load for OfHalf {

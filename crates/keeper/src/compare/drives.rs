@@ -63,6 +63,6 @@ impl Drives {
     }
 }
 
-/// The plan that a sceptic compares with: nobody divides the channels, and each write goes where
-/// there is the least to do.
+/// The plan that a sceptic compares with: nobody divides the channels, and pages of all tenants are
+/// placed by load.
 pub(super) const UNDIVIDED: &str = "Shared, dynamic";

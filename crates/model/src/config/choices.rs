@@ -209,9 +209,8 @@ choice!(
     Allocation {
         /// The logical page number, by the plane order.
         Static = "static" | "",
-        /// The load: as `static` to a plane that nothing waits for when the page is written, the
-        /// pages before it of the same request included, else to the plane with the least work
-        /// waiting.
+        /// The load: as `static` to a die with nothing to do when the page is written, the pages
+        /// before it of the same request included, else to the plane with the least to do.
         Dynamic = "dynamic" | "",
         /// The logical page number for tenants that mostly read, the load for tenants that mostly
         /// write (SSDKeeper, section IV-E).

@@ -38,9 +38,6 @@ pub struct Past {
 pub struct PastRoom {
     /// Planes that the tenant's pages are laid over.
     pub planes: u32,
-    /// A page lies in the plane that is its number's remainder by [`PastRoom::planes`]; otherwise
-    /// the order of writing decides.
-    pub is_static: bool,
     /// Mappings that the mapping cache holds; `None` if all are in DRAM.
     pub mappings: Option<u32>,
     /// Mappings of a translation page.
@@ -63,7 +60,6 @@ impl Simulator {
         let (ftl, cache) = (&self.core.backend.ftl, &self.core.cache);
         PastRoom {
             planes: ftl.plane_count(tenant),
-            is_static: ftl.static_position(tenant, Lpn(0)).is_some(),
             mappings: ftl.mapping_capacity(tenant),
             mappings_per_page: ftl.mappings_per_page(),
             cached: cache.capacity(tenant),

@@ -19,7 +19,7 @@ use crate::digest::{Digest, Digester};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{Allocation, PlacementPolicy};
 use ssdtune_model::{DeviceConfig, document};
-use ssdtune_sim::{Filling, Replay};
+use ssdtune_sim::{BY_LOAD_VERSION, Filling, Replay};
 use std::fmt;
 use std::ops::Range;
 
@@ -31,12 +31,6 @@ pub const RESULTS_EPOCH: u32 = 2;
 /// The same of drives with a placement policy alone, so that a change there leaves all other
 /// evaluations valid. Version 1: what a policy remembers takes power.
 const PLACED_VERSION: u32 = 1;
-
-/// The version of what simulations answer for drives whose `mapping.allocation` is dynamic or
-/// hybrid, from 1. It is a part of their keys alone, so that a change there leaves all other
-/// evaluations valid. Version 1: every page of a request counts those placed before it. Version 2:
-/// pages keep their static place while nothing waits there, and planes of a die are kept level.
-const BY_LOAD_VERSION: u32 = 2;
 
 /// How [`EvaluationInputs::evaluator`] names the built-in simulator.
 pub const BUILT_IN: &str = "ssdtune";

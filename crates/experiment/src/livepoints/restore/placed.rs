@@ -1,14 +1,13 @@
 //! Where pages lie on flash when a window begins.
 
-use super::super::layout::Filled;
 use super::super::record::NEVER;
 use super::super::{Mark, Run, Window};
 use super::Restorer;
 use super::clock::Clock;
 use super::pages::by_page;
 use super::shared::{Shared, Shares};
+use ssdtune_model::Lpn;
 use ssdtune_model::config::CacheMode;
-use ssdtune_model::{Lpn, scramble};
 use ssdtune_sim::PastPage;
 use std::cell::Cell;
 
@@ -27,7 +26,6 @@ impl Restorer<'_> {
     pub(super) fn pages(&self, window: &Window, used: &[Run]) -> (Vec<PastPage>, Vec<u64>) {
         let (marks, counts) = (&self.points.course.marks, self.counts(window));
         let filled_by_start = self.shared.as_ref().map_or(&self.layout.taken[..], Shared::filled);
-        let planes = filled_by_start.len();
         let written = flash_writes(marks, counts, window.start);
         let share = |request: u32| flash_writes(marks, counts, request) / written.max(1.0);
         let shares = match &self.shared {
@@ -58,9 +56,6 @@ impl Restorer<'_> {
             let rewritten = record.write != NEVER;
             let filled = match &self.shared {
                 Some(shared) => shared.place(page, filled, record)?,
-                None if rewritten && !self.room.is_static => {
-                    Filled { position: (scramble(page) % planes as u64) as u32, ..filled }
-                }
                 None => filled,
             };
             let at = filled.position as usize;
@@ -84,7 +79,7 @@ impl Restorer<'_> {
         let even = written / planes as u64;
         let writes = &self.points.course.writes;
         let before = writes.partition_point(|wrote| wrote.request < window.start);
-        if before == 0 || !self.room.is_static {
+        if before == 0 {
             return vec![even; planes];
         }
         // Pages of all planes, and where more of them begin and end.

@@ -12,7 +12,7 @@ use crate::error::PrepareError;
 use crate::preparation::Start;
 use crate::prepare::Binding;
 use roaring::RoaringTreemap;
-use ssdtune_model::{Lpn, Place, PlaneId, scramble};
+use ssdtune_model::{Lpn, Place, PlaneId};
 use ssdtune_sim::{Past, PastPage, Simulator};
 use ssdtune_trace::TenantId;
 use std::collections::HashMap;
@@ -37,8 +37,6 @@ pub(super) struct Shared<'a> {
     planes: u32,
     /// For each tenant its planes, by their positions among those of all tenants.
     bound: Vec<Vec<u32>>,
-    /// Tenants whose writes go to the plane that has least to do.
-    dynamic: Vec<bool>,
     /// Reads give places to pages that were never written.
     is_empty: bool,
     /// For each tenant and plane the pages that the start has put there, and those that it has put
@@ -89,8 +87,6 @@ impl<'a> Shared<'a> {
         let all = blank.past_planes(TenantId(0)).to_vec();
         let place: HashMap<PlaneId, u32> = all.iter().copied().zip(0..).collect();
         Binding::bind_all(drive.bindings, blank)?;
-        let tenants = || (0..drive.bindings.len()).map(TenantId::at);
-        let dynamic = tenants().map(|tenant| !blank.past_room(tenant).is_static).collect();
         let own = |tenant: usize| {
             let planes = blank.past_planes(TenantId::at(tenant)).iter();
             let first = (tenant * all.len()) as u32;
@@ -102,7 +98,7 @@ impl<'a> Shared<'a> {
         if is_empty {
             filled.fill(0);
         }
-        Ok(Self { drive, planes, bound, dynamic, is_empty, filled, others })
+        Ok(Self { drive, planes, bound, is_empty, filled, others })
     }
 
     /// Gives the tenants of a new drive their past, and the planes to which they write in a window.
@@ -186,9 +182,6 @@ impl<'a> Shared<'a> {
         let spread = tenant.index() as u32 * self.planes + filled.position;
         let position = match is_early {
             true => spread,
-            false if self.dynamic[tenant.index()] && record.write != NEVER => {
-                bound[(scramble(page) % bound.len() as u64) as usize]
-            }
             false => bound[(lpn.0 % bound.len() as u64) as usize],
         };
         let nth = filled.nth.saturating_sub(self.others[spread as usize]);
@@ -232,30 +225,21 @@ impl<'a> Shared<'a> {
             .collect();
         let pages: u64 = writes.iter().map(|wrote| u64::from(wrote.pages)).sum();
         let each = written as f64 / pages.max(1) as f64;
-        let of = |writes: &[Wrote], order: &[Vec<u32>], dynamic: &[bool]| {
+        let of = |writes: &[Wrote], order: &[Vec<u32>]| {
             let mut counts: Vec<Vec<u64>> = order.iter().map(|own| vec![0; own.len()]).collect();
-            let mut even = vec![0; tenants];
             for wrote in writes {
                 let (tenant, lpn) = self.drive.spaces.place(wrote.first);
-                match dynamic[tenant.index()] {
-                    true => even[tenant.index()] += u64::from(wrote.pages),
-                    false => count(&mut counts[tenant.index()], lpn, wrote.pages.into()),
-                }
+                count(&mut counts[tenant.index()], lpn, wrote.pages.into());
             }
             let mut taken = vec![0; tenants * self.planes as usize];
-            for ((counts, order), even) in counts.iter().zip(order).zip(even) {
+            for (counts, order) in counts.iter().zip(order) {
                 for (&count, &position) in counts.iter().zip(order) {
-                    let count = count as f64 + even as f64 / order.len() as f64;
-                    taken[position as usize] = (count * each) as u64;
+                    taken[position as usize] = (count as f64 * each) as u64;
                 }
             }
             taken
         };
-        Shares {
-            before: of(&writes[..own], &all, &vec![false; tenants]),
-            since: of(&writes[own..], &self.bound, &self.dynamic),
-            split,
-        }
+        Shares { before: of(&writes[..own], &all), since: of(&writes[own..], &self.bound), split }
     }
 }
 
