@@ -205,11 +205,12 @@ def show_sweep(lines):
         print(f"| {rate} | {us} us | {gains[0]} % | {gains[1]} % | {parts[0]} / {parts[1]} |")
 
 
-def show_mixes(lines, figure):
-    plans = ["Isolated", "Shared, dynamic", "SSDKeeper", "SSDKeeper + hybrid", "best"]
-    if figure != "mixes":
+def show_mixes(lines, figure, what):
+    plans = ["Shared", "Isolated", "Shared, dynamic", "SSDKeeper", "SSDKeeper + hybrid", "best"]
+    if "allocation=dynamic" in figure:
         plans.remove("SSDKeeper + hybrid")
-    print(f"\n{figure}")
+    print(f"\n{figure}: {what}")
+    place = {"latencies over those of Shared": 1, "fairness": 2}[what]
     print(
         "\n| | level | seeds | " + " | ".join(plans) + " | divided by SSDKeeper, best is Shared |"
     )
@@ -221,7 +222,7 @@ def show_mixes(lines, figure):
                 next(own for key, own in one.items() if key == plan or key.startswith(plan + " of"))
                 for one in found
             ]
-            cells.append(over_seeds([one[1] for one in own]))
+            cells.append(over_seeds([one[place] for one in own]))
         divided = sum(one["SSDKeeper"][0] != "Shared" for one in found)
         shared = sum(
             own[0] == "Shared"
@@ -239,7 +240,8 @@ def show(args):
     show_sweep(lines)
     for figure in sorted({line["run"][0] for line in lines}):
         if figure.startswith("mixes"):
-            show_mixes(lines, figure)
+            show_mixes(lines, figure, "latencies over those of Shared")
+            show_mixes(lines, figure, "fairness")
 
 
 def main():
