@@ -234,6 +234,31 @@ def show_mixes(lines, figure, what):
         print("| " + " | ".join(row) + " |")
 
 
+def show_taken(lines, figure):
+    """Of the gains of 10 % and more of the best fixed strategy, by mix; intervals over seeds."""
+    runs = [line for line in lines if line["run"][0] == figure]
+    for name in MIXES:
+        gains = {}
+        for line in runs:
+            best = next(own[1] for key, own in line["found"].items() if key.startswith("best of"))
+            if line["run"][2] == name and best <= 0.9:
+                gains.setdefault(line["run"][1], []).append((best, line["found"]))
+        for plan in ["Shared, dynamic", "SSDKeeper", "SSDKeeper + hybrid"] if gains else []:
+            if not all(plan in found for own in gains.values() for _, found in own):
+                continue
+
+            def taken(seeds, plan=plan, gains=gains):
+                some = [one for seed in seeds for one in gains[seed]]
+                logs = [(math.log(found[plan][1]), math.log(best)) for best, found in some]
+                return sum(own for own, _ in logs) / sum(best for _, best in logs)
+
+            draw, seeds = random.Random(0), sorted(gains)
+            some = sorted(taken(draw.choices(seeds, k=len(seeds))) for _ in range(2000))
+            count = sum(map(len, gains.values()))
+            share = f"{taken(seeds):.0%} [{some[50]:.0%}, {some[1949]:.0%}]"
+            print(f"{name}, {count} runs of {len(seeds)} seeds, {plan} takes {share}")
+
+
 def show(args):
     lines = [json.loads(line) for line in args.out.read_text().splitlines()]
     show_shares(lines)
@@ -242,6 +267,7 @@ def show(args):
         if figure.startswith("mixes"):
             show_mixes(lines, figure, "latencies over those of Shared")
             show_mixes(lines, figure, "fairness")
+            show_taken(lines, figure)
 
 
 def main():
