@@ -159,4 +159,5 @@ def main():
         )
 
 
-main()
+if __name__ == "__main__":
+    main()

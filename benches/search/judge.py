@@ -26,6 +26,12 @@ are kept in TABLES/mqsim, figures in PAIRS, so that a study goes on where it was
 
 Prints tables in Markdown and writes PAIRS/judge.json. `judge.py show PAIRS/judge.json` prints the
 tables again, of whichever kind.
+
+    judge.py rates SSDTUNE PAIRS/judge-found-by-mqsim.json
+
+makes the drives of --found-by-mqsim again from the changes that the file holds, runs their `full`
+requests with ssdtune as MQSim, and prints how throughput grows by the time from the first request
+to the last completion, beside the ratio of response times. It needs neither MQSim nor a search.
 """
 
 import argparse
@@ -38,7 +44,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from market import factor, spread
+from intervals import factor, spread
 from workloads import DEPTHS, SEVEN
 
 # Switches without effect here: they need several tenants, garbage collection or a used drive.
@@ -120,21 +126,15 @@ class Judge:
             if row["key"].startswith("compat.") and row["key"] not in IDLE
         ]
 
-    def ssdtune(self, where, ssd, work, sets=()):
-        command = [
-            self.args.ssdtune,
-            "simulate",
-            "--mqsim",
-            ssd,
-            work,
-            "--json",
-            "-q",
-            "--threads",
-            "1",
-        ]
+    def report(self, where, ssd, work, sets=()):
+        command = [self.args.ssdtune, "simulate", "--mqsim", ssd, work]
+        command += ["--json", "-q", "--threads", "1"]
         for one in sets:
             command += ["--set", one]
-        return find(json.loads(call(*command, cwd=where)))
+        return json.loads(call(*command, cwd=where))
+
+    def ssdtune(self, where, ssd, work, sets=()):
+        return find(self.report(where, ssd, work, sets))
 
     def mqsim(self, where, ssd, work):
         call(self.args.mqsim, "-i", ssd, "-w", work, cwd=where)
@@ -184,6 +184,16 @@ class Judge:
             call(args.ssdtune, "search", *self.question(target), *how)
         return where
 
+    def requests(self, target, seed, where):
+        """Writes open.trace and full.trace."""
+        command = ["trace", "generate", target, "-n", self.args.requests]
+        command += ["-o", where / "open.trace", "-q"]
+        command += ["--seed-set", "held-out", "--seed", seed] if self.args.found_by_mqsim else []
+        call(self.args.ssdtune, *command)
+        lines = (where / "open.trace").read_text().splitlines()
+        full = [" ".join([str(number), *line.split()[1:]]) for number, line in enumerate(lines)]
+        (where / "full.trace").write_text("\n".join(full) + "\n")
+
     def target(self, target, seed):
         args = self.args
         where = self.found(target, seed)
@@ -195,21 +205,7 @@ class Judge:
         base = call(args.ssdtune, "config", "convert", "intel-750", "--to", "xml", "-q")
         with tempfile.TemporaryDirectory() as place:
             where = Path(place)
-            call(
-                args.ssdtune,
-                "trace",
-                "generate",
-                target,
-                "-n",
-                args.requests,
-                "-o",
-                where / "open.trace",
-                "-q",
-                *(("--seed-set", "held-out", "--seed", seed) if args.found_by_mqsim else ()),
-            )
-            lines = (where / "open.trace").read_text().splitlines()
-            full = [" ".join([str(number), *line.split()[1:]]) for number, line in enumerate(lines)]
-            (where / "full.trace").write_text("\n".join(full) + "\n")
+            self.requests(target, seed, where)
             rows = {}
             for name, ssd in [("intel-750", base), ("recommended", result["mqsim_xml"])]:
                 for mode in ["open", "full"]:
@@ -269,6 +265,44 @@ def ratio(runs, mode, by):
     return runs[f"intel-750.{mode}"][by] / runs[f"recommended.{mode}"][by]
 
 
+def rates(ssdtune, known):
+    """Throughput over the baseline's by time, for each target: geometric means over its seeds."""
+    ask = argparse.Namespace(ssdtune=ssdtune, ideal=False, found_by_mqsim=True, requests=3_000)
+    judge, logs = Judge(ask), {}
+    for name, own in known.items():
+        target, seed = name.rsplit("-", 1)
+        changes = [f"{key}={after}" for key, (_, after) in own["changes"].items()]
+        with tempfile.TemporaryDirectory() as place:
+            where = Path(place)
+            judge.requests(target, seed, where)
+            seconds = []
+            for drive, sets in (("intel-750", []), ("recommended", changes)):
+                words = [word for one in sets for word in ("--set", one)]
+                convert = ["config", "convert", "intel-750", *words, "--to", "xml", "-q"]
+                ssd = call(ssdtune, *convert)
+                report = judge.report(where, *judge.pair(where, drive, "full", ssd, DEPTHS[target]))
+                before = own["runs"][f"{drive}.full"]["b"]
+                if abs(find(report) / before - 1) > 1e-9:
+                    raise SystemExit(f"{name}, {drive}: {find(report)} ns, was {before}: not alike")
+                seconds.append(report["time"]["seconds"])
+        factors = (
+            own["claimed"]["throughput"],
+            seconds[0] / seconds[1],
+            ratio(own["runs"], "full", "b"),
+        )
+        logs.setdefault(target, {})[seed] = list(map(math.log, factors))
+    print("| target | claimed | by time | by response times |\n|---|---|---|---|")
+    for target, seeds in logs.items():
+        print(f"| {target} | {' | '.join(columns(seeds.values()))} |")
+    of_seed = [[seeds[seed] for seeds in logs.values()] for seed in next(iter(logs.values()))]
+    all_of_seed = [[statistics.fmean(part) for part in zip(*rows)] for rows in of_seed]
+    print(f"| all, interval over seeds | {' | '.join(columns(all_of_seed))} |")
+
+
+def columns(rows):
+    return [factor(list(column)) for column in zip(*rows)]
+
+
 def share(part, whole):
     return f"{part / whole:.0%}" if abs(whole) > 0.02 else "-"
 
@@ -322,9 +356,7 @@ def show_seeds(known):
         cells += [", ".join(sorted({layout(own) for own in runs.values()}))]
         print("| " + " | ".join(map(str, cells)) + " |")
     every = [own for runs in rows.values() for own in runs.values()]
-    whole = [
-        seed for seed in rows[next(iter(rows))] if all(seed in runs for runs in rows.values())
-    ]
+    whole = [seed for seed in rows[next(iter(rows))] if all(seed in runs for runs in rows.values())]
     print()
     for at, what in enumerate(("the mean of both", "latency alone")):
         over = sum(verdict[at][0] for verdict in verdicts)
@@ -387,6 +419,8 @@ def show(known):
 def main():
     if sys.argv[1:2] == ["show"]:
         return show(json.loads(Path(sys.argv[2]).read_text()))
+    if sys.argv[1:2] == ["rates"]:
+        return rates(Path(sys.argv[2]).resolve(), json.loads(Path(sys.argv[3]).read_text()))
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -420,4 +454,5 @@ def main():
     show(json.loads(file.read_text()))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ The studies:
 - `order` (Figs. 4, 5, 9 and 10): pruning for each of the seven, then three searches: with its
   order, with what it keeps but no order, and without it. The target alone counts.
 - `weights` (Figs. 11 and 12): a search for each value of alpha and of beta, with the six others.
+- `overheads` (Table 6): how long the parts of a search take, each timed as a command of its own.
 
 The seed determines the models' traces and the search. Drives are half full and in steady state;
 what is reported was measured on held-out traces from five states. OUT grows by a line for each
@@ -23,11 +24,12 @@ import math
 import statistics
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import paper
 from campaign import keep, kept, rises
-from intervals import factor
+from intervals import factor, spread
 from optimisers import at, interval
 from workloads import SEVEN
 
@@ -164,7 +166,42 @@ def weights(args, seed):
                 keep(args, key, lambda: result(search(args, seed, target, others, 1_500, more)))
 
 
-STUDIES = {"speedups": speedups, "order": order, "weights": weights}
+def overheads(args, seed):
+    for target in SEVEN:
+        key = {"study": "overheads", "device": "intel-750", "target": target, "seed": seed}
+        keep(args, key, lambda: timed(args, seed, target))
+
+
+def timed(args, seed, target):
+    """Seconds of each command. A search that is resumed when it has ended proposes all again, and
+    finds in AutoDB what was measured: what it takes is the learning, the rest was simulation."""
+    others = [name for name in SEVEN if name != target]
+    with tempfile.TemporaryDirectory() as folder:
+        db, trace = ["--db", folder + "/db"], folder + "/own.csv"
+        held_out = ["--seed-set", "held-out", "--seed", seed]
+        make = [args.ssdtune, "trace", "generate", target, "-n", 100_000, *held_out, "-q"]
+        subprocess.run([str(word) for word in [*make, "-o", trace]], check=True)
+        seconds = {}
+
+        def clocked(name, command):
+            began = time.perf_counter()
+            found = document([*command, *db, "--json", "-q"])
+            seconds[name] = time.perf_counter() - began
+            return found
+
+        clocked("learn", [args.ssdtune, "workload", "learn", "--bundled"])
+        clocked("classify", [args.ssdtune, "workload", "classify", trace])
+        ask = [args.ssdtune, "search", "--algorithm", "autoblox", "--space", "autoblox"]
+        ask += ["--start", "steady:0.5", "--requests", 3_000, "--target", target, "--seed", seed]
+        ask += ["--others", ",".join(others), "--threads", "1", "--max-harm", "1"]
+        ask += ["--device", "intel-750", *LIMITS["intel-750"], "--budget", "90", "--prefix", "600"]
+        effort = clocked("search", ask)["effort"]
+        if clocked("resumed", [*ask, "--resume"])["effort"]["run"] != 0:
+            raise SystemExit(f"{target}, seed {seed}: a finished search was measured again")
+    return {"seconds": seconds, "effort": {key: effort[key] for key in ("proposals", "requests")}}
+
+
+STUDIES = {"speedups": speedups, "order": order, "weights": weights, "overheads": overheads}
 
 
 def run(args):
@@ -411,7 +448,48 @@ def print_weights(found):
         table([weight, *head], body)
 
 
-PRINTERS = {"speedups": print_speedups, "order": print_order, "weights": print_weights}
+def print_overheads(found):
+    print("## Overheads (Table 6)\n")
+    proposals = lambda row: row["effort"]["proposals"]
+    of = lambda row, name: row["seconds"][name]
+    simulated = lambda row: of(row, "search") - of(row, "resumed")
+    parts = [
+        ("seven categories from their models", "0.57", lambda row: of(row, "learn")),
+        (
+            "features of 100,000 requests, comparison and look-up in AutoDB",
+            "5.51 (0.84 + 4.65 + 0.02)",
+            lambda row: of(row, "classify"),
+        ),
+        ("learning, each iteration", "2.75", lambda row: of(row, "resumed") / proposals(row)),
+        ("validation, each iteration", "670.89", lambda row: simulated(row) / proposals(row)),
+    ]
+    seeds = {}
+    for row in found:
+        seeds.setdefault(row["seed"], []).append(row)
+    body = []
+    for name, published, part in parts:
+        means = [statistics.fmean(map(part, rows)) for rows in seeds.values()]
+        middle, half = spread(means)
+        every = list(map(part, found))
+        ends = f"[{middle - half:.4f}, {middle + half:.4f}]"
+        body.append(
+            [name, published, f"{middle:.4f} {ends}", f"{min(every):.4f}", f"{max(every):.4f}"]
+        )
+    table(["seconds", "the paper", "here, mean", "least", "greatest"], body)
+    iterations = statistics.fmean(map(proposals, found))
+    asked = statistics.fmean(row["effort"]["requests"] / proposals(row) for row in found)
+    print(
+        f"\n{len(found)} searches of {len(seeds)} seeds, {iterations:.0f} iterations in the mean, "
+        f"{asked:,.0f} simulated requests an iteration.\n"
+    )
+
+
+PRINTERS = {
+    "speedups": print_speedups,
+    "order": print_order,
+    "weights": print_weights,
+    "overheads": print_overheads,
+}
 
 
 def show(args):

@@ -6,6 +6,7 @@ mod length;
 mod links;
 mod modules;
 mod release;
+mod scripts;
 mod shape;
 mod source;
 
