@@ -17,7 +17,11 @@ def spread(logs):
 
 def factor(logs):
     """Both as factors, in words; an interval that holds 1 decides nothing."""
-    mean, half = spread(logs)
+    return told(*spread(logs))
+
+
+def told(mean, half):
+    """A factor and its interval, in words."""
     if math.isinf(half):
         return f"{math.exp(mean):.2f}"
     low, high = math.exp(mean - half), math.exp(mean + half)

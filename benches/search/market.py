@@ -11,20 +11,29 @@ requests that the search never saw.
                                         placement and victims the drives of WITH have
 
 TRACES is the folder of real traces. A run learns from the first 20,000 requests of its target and is
-judged on the 20,000 that follow, from five states of used drives. OUT grows by a line for each run,
-so that a study goes on where it was left. With --guesses every time of every flash part that no
-public source tells is FACTOR times as long; such a study has an OUT of its own.
+judged on the 20,000 that follow, from five states of used drives. Both drives serve these requests
+once more from data that lie as written once in order: `steady:0.9` scatters them by random writes
+of single pages, which not every workload does. OUT grows by a line for each run, so that a study
+goes on where it was left. With --guesses every time of every flash part that no public source tells
+is FACTOR times as long; such a study has an OUT of its own.
+
+Factors are geometric means over seeds. Their 95 % intervals take in both what the search's chance
+adds (Student's t over seeds) and how far five states of a used drive tell a run (the mean over
+seeds; the states are the same for all seeds): the root of the sum of both squares. For data in
+order there is one state, so those hold the search's chance alone.
 """
 
 import argparse
 import json
 import math
 import resource
+import statistics
 import subprocess
+import tempfile
 from collections import Counter
 from pathlib import Path
 
-from intervals import factor
+from intervals import factor, spread, told
 
 TARGETS = {
     "webserver": "blkreplay_linux-webserver-2.load.xz",
@@ -39,6 +48,7 @@ BASES = CONFIGS / "bases"
 BASELINES = {
     "intel-750-400gb": str(BASES / "intel-750-400gb.toml"),
     "micron-7450-max-800gb": "micron-7450-max-800gb",
+    "samsung-980-pro-1tb": "samsung-980-pro-1tb",
 }
 REQUESTS = 20_000
 BUDGET = 30
@@ -58,21 +68,41 @@ def with_guesses(factor, path):
     path.write_text("\n".join(lines) + "\n")
 
 
-def command(ssdtune, traces, target, baseline, seed, space="market"):
+def question(args, target, baseline, seed):
+    """What search and grade have in common."""
     name = TARGETS[target]
-    workload = str(traces / name) if "." in name else name
+    workload = str(args.traces / name) if "." in name else name
     return [
-        *(ssdtune, "search", "--space", space, "--start", "steady:0.9", "--target", workload, "--others", "none"),
-        *("--device", BASELINES[baseline], "--seed", str(seed), "--requests", str(REQUESTS)),
-        *("--fit-addresses", "compact", "--budget", str(BUDGET), "--prefix", str(REQUESTS // 5)),
-        *("--patience", "1000", "--no-db", "--threads", "1", "--json", "-q"),
+        *("--space", args.space, "--target", workload, "--others", "none", "--seed", str(seed)),
+        *("--device", BASELINES[baseline], "--requests", str(REQUESTS)),
+        *("--fit-addresses", "compact", "--no-db", "--threads", "1", "--json", "-q"),
     ]
+
+
+def call(command):
+    done = subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    return json.loads(done.stdout)
+
+
+def found(args, target, baseline, seed, parts):
+    ask = [*question(args, target, baseline, seed), *parts]
+    search = ["--start", "steady:0.9", "--budget", BUDGET, "--prefix", REQUESTS // 5]
+    result = call([args.ssdtune, "search", *ask, *search, "--patience", "1000"])
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as drive:
+        drive.write(result["toml"])
+        drive.flush()
+        again = ["--start", "sequential:0.9", "--held-out", drive.name]
+        in_order = call([args.ssdtune, "grade", *ask, *again])
+    return summary(result) | {"in_order": in_order[0]["target"]}
 
 
 def summary(result):
     """What is kept of a result document."""
     table = result["held_out"]["target"]
+    alone = {" and ".join(own["keys"]): own["alone"] for own in result["importance"]}
     return {
+        "notes": result["notes"],
+        "alone": {keys: factors for keys, factors in alone.items() if factors is not None},
         "learned": result["training"]["target"]["speedup"],
         "judged": table["speedup"],
         "interval": table["interval"],
@@ -107,13 +137,11 @@ def run(args):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                call = command(args.ssdtune, args.traces, target, baseline, seed, args.space)
-                call += parts
-                answer = subprocess.run(call, check=True, capture_output=True, text=True)
+                own = found(args, target, baseline, seed, parts)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                row = {"target": target, "baseline": baseline, "seed": seed}
+                row = {"target": target, "baseline": baseline, "seed": seed, "commit": args.commit}
                 row["cpu_s"] = round(after.ru_utime - before.ru_utime, 1)
-                row |= summary(json.loads(answer.stdout))
+                row |= own
                 with args.out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 judged = row["judged"]
@@ -133,21 +161,60 @@ def show(args):
         " throughput judged | price | power | parts chosen |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
+    each(rows, first_cells)
+    if any("in_order" not in row for row in rows):
+        return
+    print(
+        "\n| target | baseline | one change alone, and its share of what was learned | "
+        "data in order: latency judged | throughput judged |"
+    )
+    print("|---|---|---|---|---|")
+    each(rows, second_cells)
+
+
+def each(rows, cells):
     for target in TARGETS:
         for baseline in BASELINES:
             own = [r for r in rows if (r["target"], r["baseline"]) == (target, baseline)]
             if not own:
                 continue
-            cells = []
-            for figure in ("latency", "throughput"):
-                for kind in ("learned", "judged"):
-                    cells.append(factor([math.log(row[kind][figure]) for row in own]))
-            price = factor([math.log(row["price"][1] / row["price"][0]) for row in own])
-            power = factor([math.log(row["watts"][1] / row["watts"][0]) for row in own])
-            part = Counter(row["changes"].get("part", ["", "the baseline's"])[1] for row in own)
-            told = ", ".join(f"{name} {count}" for name, count in part.most_common(3))
-            cells = [target, baseline, str(len(own)), *cells, price, power, told]
-            print("| " + " | ".join(cells) + " |")
+            print("| " + " | ".join([target, baseline, *cells(own)]) + " |")
+
+
+def first_cells(own):
+    cells = [str(len(own))]
+    for figure in ("latency", "throughput"):
+        cells.append(factor([math.log(row["learned"][figure]) for row in own]))
+        cells.append(judged(own, figure))
+    cells.append(factor([math.log(row["price"][1] / row["price"][0]) for row in own]))
+    cells.append(factor([math.log(row["watts"][1] / row["watts"][0]) for row in own]))
+    part = Counter(row["changes"].get("part", ["", "the baseline's"])[1] for row in own)
+    return [*cells, ", ".join(f"{name} {count}" for name, count in part.most_common(3))]
+
+
+def judged(own, figure):
+    """What is left on later requests, with both chances in the interval."""
+    middle, over_seeds = spread([math.log(row["judged"][figure]) for row in own])
+    ends = [row["interval"][figure] for row in own]
+    over_states = statistics.fmean(math.log(end["high"] / end["low"]) / 2 for end in ends)
+    return told(middle, math.hypot(over_seeds, over_states))
+
+
+def second_cells(own):
+    first = [max(shares(row).items(), key=lambda one: one[1], default=("none", 0.0)) for row in own]
+    names = Counter(name for name, _ in first)
+    alone = []
+    for name, count in names.most_common(2):
+        share = statistics.fmean(part for own_name, part in first if own_name == name)
+        alone.append(f"{name} {count} of {len(own)}: {share:.0%}")
+    order = [[row["in_order"][figure] for row in own] for figure in ("latency", "throughput")]
+    return [", ".join(alone), *(factor(list(map(math.log, factors))) for factors in order)]
+
+
+def shares(row):
+    """The share of the learned gain, in logarithms, that each change brings alone."""
+    both = lambda factors: math.log(factors["latency"] * factors["throughput"])
+    return {keys: both(factors) / both(row["learned"]) for keys, factors in row["alone"].items()}
 
 
 def beside(args):
@@ -203,6 +270,7 @@ def main():
     runs.add_argument("--guesses", type=float)
     runs.add_argument("--baselines", default=",".join(BASELINES))
     runs.add_argument("--space", default="market")
+    runs.add_argument("--commit", required=True, help="that SSDTUNE was built from")
     runs.set_defaults(act=run)
     shows = actions.add_parser("show")
     shows.add_argument("out", type=Path)
