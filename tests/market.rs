@@ -170,7 +170,9 @@ fn wrong_questions_say_what_is_wrong() {
     }
     // A baseline that costs more than may be spent is refused before anything is measured.
     let dear = search(&["--max-price", "0.5x"]).assert().code(2);
-    dear.stderr(predicate::str::contains("max_price: "));
+    dear.stderr(
+        predicate::str::contains("max_price: ").and(predicate::str::contains("--pick price=")),
+    );
 }
 
 #[test]

@@ -201,7 +201,7 @@ def judged(own, figure):
 
 
 def second_cells(own):
-    first = [max(shares(row).items(), key=lambda one: one[1], default=("none", 0.0)) for row in own]
+    first = [max(shares(row), key=lambda one: one[1], default=("none", 0.0)) for row in own]
     names = Counter(name for name, _ in first)
     alone = []
     for name, count in names.most_common(2):
@@ -212,9 +212,12 @@ def second_cells(own):
 
 
 def shares(row):
-    """The share of the learned gain, in logarithms, that each change brings alone."""
+    """What each change brings alone, as a share of the learned gain (of logarithms). Changes that
+    only go together, such as a part and the layout that it needs, go by the first of them."""
     both = lambda factors: math.log(factors["latency"] * factors["throughput"])
-    return {keys: both(factors) / both(row["learned"]) for keys, factors in row["alone"].items()}
+    for keys, factors in row["alone"].items():
+        first, *others = keys.split(" and ")
+        yield first + " and layout" * bool(others), both(factors) / both(row["learned"])
 
 
 def beside(args):

@@ -115,9 +115,15 @@ fn headline(document: &Value) -> String {
         _ => "not known".to_owned(),
     };
     let watts = ["baseline.average_watts", "own.average_watts"].map(|of| format!("{field}.{of}"));
+    let missed = match read::at(document, "front.reached").as_bool() {
+        Some(false) => {
+            format!("Not found is {}. ", text(document, "front.picked").unwrap_or("what was asked"))
+        }
+        _ => String::new(),
+    };
     format!(
-        "{verdict}: on {target}, {where_}, latency is {} as good as that of {base}, throughput {}. \
-         Price {}; power {}.",
+        "{missed}{verdict}: on {target}, {where_}, latency is {} as good as that of {base}, \
+         throughput {}. Price {}; power {}.",
         with("latency"),
         with("throughput"),
         both(["price.0", "price.1"], ""),
@@ -396,6 +402,12 @@ mod tests {
         assert!(told.starts_with(whose) && told.contains("2 other drives"), "{told}");
         document["front"]["points"] = json!([{}, {}]);
         assert!(headline(&document).contains("has 1 other drive, each"));
+        document["parameters"] = json!([{}]);
+        document["front"]["reached"] = json!(true);
+        assert!(!headline(&document).contains("Not found"));
+        document["front"]["reached"] = json!(false);
+        assert!(headline(&document).starts_with("Not found is the knee of the front. "));
+        document["parameters"] = json!([]);
         let mut page = Page::new("a");
         body(&mut page, &document);
         assert!(page.to_html().contains("Nothing: the baseline is the answer"));

@@ -19,10 +19,7 @@ pub enum TuneError {
         reason: String,
     },
     /// The baseline breaks the limits, so no search can start from it.
-    #[error(
-        "the baseline breaks the limits: {0}; loosen them, or choose another baseline (for a price \
-         below the baseline's make the price an aim: --aim latency,price)"
-    )]
+    #[error("the baseline breaks the limits: {0}; loosen them, or choose another baseline")]
     Limits(String),
     /// No drive that was measured keeps every limit.
     #[error(transparent)]

@@ -48,6 +48,18 @@ impl fmt::Display for Pick {
     }
 }
 
+impl Pick {
+    /// What is recommended where no drive of the front is what is asked for.
+    fn missed(self) -> String {
+        let instead = match self {
+            Self::Knee => "the front is empty",
+            Self::Below(_) => "no drive of the front costs so little, and this is the cheapest",
+            Self::Reaches(_) => "no drive of the front is so fast, and this is the fastest",
+        };
+        format!("{self}: {instead}")
+    }
+}
+
 impl FromStr for Pick {
     type Err = String;
 
@@ -78,8 +90,10 @@ pub struct Front {
     pub hypervolume: f64,
     /// The hypervolume of all trials, after each of them.
     pub progress: Vec<f64>,
-    /// What the recommended drive was picked for, and whether one reached that.
+    /// What the recommended drive was picked for; if it is not that, what it is instead.
     pub picked: String,
+    /// Whether the recommended drive is what was asked for.
+    pub reached: bool,
 }
 
 /// An aim of a search.
@@ -142,11 +156,8 @@ pub(super) fn pick(
     let Some(&number) = order.first() else {
         return Err(Box::new(found.nothing_kept(None)).into());
     };
-    let picked = match is_reached {
-        true => pick.to_string(),
-        false => format!("{pick}: no drive of the front is, and this one comes nearest"),
-    };
-    let front = document(task, settings, found, kept, picked);
+    let picked = if is_reached { pick.to_string() } else { pick.missed() };
+    let front = document(task, settings, found, kept, (picked, is_reached));
     Ok(Picked { front, number, refused })
 }
 
@@ -208,7 +219,7 @@ fn document(
     settings: &Settings,
     found: &Found,
     mut kept: Vec<&Trial>,
-    picked: String,
+    (picked, reached): (String, bool),
 ) -> Front {
     let baseline = |aim: Aim| {
         aim.value(&task.base, &found.baseline.target, task.limits.prices.as_ref())
@@ -236,7 +247,7 @@ fn document(
     let points: Vec<FrontPoint> = kept.iter().map(point).collect();
     let all: Vec<Vec<f64>> = points.iter().map(|point| point.gains.clone()).collect();
     let hypervolume = pareto::hypervolume(&all, &vec![REFERENCE; aims.len()]);
-    Front { aims, points, hypervolume, progress: found.hypervolumes(), picked }
+    Front { aims, points, hypervolume, progress: found.hypervolumes(), picked, reached }
 }
 
 impl Front {
@@ -315,6 +326,11 @@ mod tests {
         assert_eq!(read("latency=2x"), Ok(Pick::Reaches(2.0)));
         assert_eq!(read("price=1.2x"), Ok(Pick::Below(PriceLimit::TimesBaseline(1.2))));
         assert_eq!(read("price=90").unwrap().to_string(), "the best for a price of 90");
+        assert_eq!(
+            read("price=90").unwrap().missed(),
+            "the best for a price of 90: no drive of the front costs so little, and this is the \
+             cheapest"
+        );
         for wrong in ["", "knees", "price", "price=", "latency=fast", "latency=-1"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

@@ -28,8 +28,11 @@ pub fn first_sentence(result: &Recommendation) -> String {
         None => (&result.training.target, "on the requests of the search; no others were tried"),
     };
     let far = if told.interval.is_some() { " (95 % intervals)" } else { "" };
+    // Whoever asked for a price or a speed must not take the next figures for an answer.
+    let missed = result.front.as_ref().filter(|front| !front.reached);
+    let missed = missed.map_or(String::new(), |front| format!("Not found is {}. ", front.picked));
     format!(
-        "On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
+        "{missed}On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
         question.target,
         speed(told, question.graded_by.latency),
         power(told),
@@ -144,7 +147,7 @@ mod tests {
     }
 
     /// A front of two drives.
-    fn front(picked: &str) -> Front {
+    fn front(picked: &str, reached: bool) -> Front {
         let point = FrontPoint {
             number: 0,
             values: Vec::new(),
@@ -158,6 +161,7 @@ mod tests {
             hypervolume: 0.0,
             progress: Vec::new(),
             picked: picked.to_owned(),
+            reached,
         }
     }
 
@@ -181,12 +185,28 @@ mod tests {
         );
         result.parameters.clear();
         assert!(first_sentence(&result).starts_with("Nothing better than "));
-        let picked = "the best for a price of 80: no drive of the front is, and this one comes \
-                      nearest";
-        result.front = Some(front(picked));
+        let picked = "the knee of the front";
+        result.front = Some(front(picked, true));
         let told = first_sentence(&result);
         assert!(told.contains(&format!("recommended ({picked}), so nothing changes")), "{told}");
         assert!(told.ends_with("better in everything: 2."), "{told}");
+    }
+
+    #[test]
+    fn what_was_asked_for_and_not_found_is_said_first() {
+        let mut result = recommended(25.0);
+        let picked = "the best for a price of 80: no drive of the front costs so little, and this \
+                      is the cheapest";
+        result.front = Some(front(picked, false));
+        let told = first_sentence(&result);
+        assert!(told.starts_with(&format!("Not found is {picked}. On ")), "{told}");
+        result.front = Some(front("the knee of the front", true));
+        assert!(first_sentence(&result).starts_with("On "));
+        // So too where the baseline is the nearest.
+        result.parameters.clear();
+        result.front = Some(front(picked, false));
+        let told = first_sentence(&result);
+        assert!(told.contains(&format!("recommended ({picked}), so nothing changes")), "{told}");
     }
 
     #[test]

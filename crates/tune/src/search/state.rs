@@ -50,7 +50,12 @@ impl<'a> SearchState<'a> {
         let base_point = task.space.point(&task.base).ok_or(TuneError::Space)?;
         if let Err(broken) = task.limits.check(&task.base) {
             let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
-            return Err(TuneError::Limits(all.join("; ")));
+            let most =
+                task.limits.max_price.filter(|_| broken.iter().any(|b| b.limit == "max_price"));
+            let hint = most.map_or(String::new(), |most| {
+                format!(" (for a cheaper drive ask --aim latency,price --pick price={most:.2})")
+            });
+            return Err(TuneError::Limits(all.join("; ") + &hint));
         }
         let judge = Judge::new(task, &settings.aims, settings.prefix, evaluator)?;
         let mut state = Self {
