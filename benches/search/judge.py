@@ -284,7 +284,7 @@ def rates(ssdtune, known):
                 before = own["runs"][f"{drive}.full"]["b"]
                 if abs(find(report) / before - 1) > 1e-9:
                     raise SystemExit(f"{name}, {drive}: {find(report)} ns, was {before}: not alike")
-                seconds.append(report["time"]["seconds"])
+                seconds.append(report["cells"][0]["report"]["time"]["seconds"])
         factors = (
             own["claimed"]["throughput"],
             seconds[0] / seconds[1],
