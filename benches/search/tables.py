@@ -184,21 +184,20 @@ def timed(args, seed, target):
         subprocess.run([str(word) for word in [*make, "-o", trace]], check=True)
         seconds = {}
 
-        def clocked(name, command):
+        def clocked(name, work):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found = document([*command, *db, "--json", "-q"])
+            found = work()
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             seconds[name] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             return found
 
-        clocked("learn", [args.ssdtune, "workload", "learn", "--bundled"])
-        clocked("classify", [args.ssdtune, "workload", "classify", trace])
-        ask = [args.ssdtune, "search", "--algorithm", "autoblox", "--space", "autoblox"]
-        ask += ["--start", "steady:0.5", "--requests", 3_000, "--target", target, "--seed", seed]
-        ask += ["--others", ",".join(others), "--threads", "1", "--max-harm", "1"]
-        ask += ["--device", "intel-750", *LIMITS["intel-750"], "--budget", "90", "--prefix", "600"]
+        own = [args.ssdtune, "workload"]
+        clocked("learn", lambda: document([*own, "learn", "--bundled", *db, "--json", "-q"]))
+        clocked("classify", lambda: document([*own, "classify", trace, *db, "--json", "-q"]))
+        more = ["--device", "intel-750", *LIMITS["intel-750"], "--budget", "90", "--prefix", "600"]
+        ask = lambda *also: search(args, seed, target, others, 3_000, [*more, *db, *also])
         effort = clocked("search", ask)["effort"]
-        if clocked("resumed", [*ask, "--resume"])["effort"]["run"] != 0:
+        if clocked("resumed", lambda: ask("--resume"))["effort"]["run"] != 0:
             raise SystemExit(f"{target}, seed {seed}: a finished search was measured again")
     return {"seconds": seconds, "effort": {key: effort[key] for key in ("proposals", "requests")}}
 
