@@ -39,6 +39,7 @@ mod hotis;
 mod lifespan;
 mod midas;
 mod oracle;
+mod per_page;
 mod reserve;
 mod sepbit;
 mod shape;

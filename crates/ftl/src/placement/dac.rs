@@ -14,11 +14,11 @@
 //!
 //! Cost: 5 B a logical page; one look-up for a write and for a move.
 
+use super::per_page::PerPage;
 use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Table;
 use ssdtune_model::config::DAC_REGIONS;
 
 /// The coldest region. The hottest is 0.
@@ -28,24 +28,34 @@ const COLDEST: u8 = DAC_REGIONS as u8 - 1;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Dac {
     /// When each page was last written; 0 for never.
-    written: Table<LogicalPage, u32>,
-    /// The region of each page.
-    region: Table<LogicalPage, u8>,
+    written: PerPage<u32>,
+    /// How many regions each page is from the coldest.
+    heat: PerPage<u8>,
     /// Host writes so far, from 1. Wraps after 4 G, which makes one page in a long life look young.
     now: u32,
 }
 
 impl Dac {
     pub fn new(pages: u64) -> Self {
-        let (written, region) = (Table::of(0, pages as usize), Table::of(COLDEST, pages as usize));
-        Self { written, region, now: 1 }
+        Self { written: PerPage::new(pages as usize), heat: PerPage::new(pages as usize), now: 1 }
+    }
+
+    /// The region of a page.
+    #[inline]
+    fn region(&self, page: LogicalPage) -> u8 {
+        COLDEST - self.heat[page]
+    }
+
+    /// Puts a page into a region.
+    #[inline]
+    fn set_region(&mut self, page: LogicalPage, region: Queue) {
+        self.heat.set(page, COLDEST - region.0);
     }
 
     /// Whether a page is young in its region.
     fn is_young(&self, page: LogicalPage) -> bool {
-        let hotter = COLDEST - self.region[page];
         let at = self.written[page];
-        let limit = self.written.len() as u64 >> hotter;
+        let limit = self.written.len() as u64 >> self.heat[page];
         at > 0 && u64::from(self.now.wrapping_sub(at)) < limit
     }
 }
@@ -53,7 +63,7 @@ impl Dac {
 impl Policy for Dac {
     #[inline]
     fn queue(&self, write: &Write) -> Queue {
-        let (region, is_young) = (self.region[write.page], self.is_young(write.page));
+        let (region, is_young) = (self.region(write.page), self.is_young(write.page));
         Queue(match write.cause {
             Cause::Host if is_young => region.saturating_sub(1),
             Cause::Move(_) if !is_young => (region + 1).min(COLDEST),
@@ -64,17 +74,17 @@ impl Policy for Dac {
     #[inline]
     fn prefetch_page(&self, page: LogicalPage) {
         prefetch(&self.written[page]);
-        prefetch(&self.region[page]);
+        prefetch(&self.heat[page]);
     }
 
     fn observe(&mut self, write: &Write) {
-        self.region[write.page] = self.queue(write).0;
-        self.written[write.page] = self.now;
+        self.set_region(write.page, self.queue(write));
+        self.written.set(write.page, self.now);
         self.now = self.now.wrapping_add(1).max(1);
     }
 
     fn moved(&mut self, write: &Write) {
-        self.region[write.page] = self.queue(write).0;
+        self.set_region(write.page, self.queue(write));
     }
 
     fn memory_bytes(&self) -> u64 {

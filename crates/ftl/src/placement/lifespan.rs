@@ -33,6 +33,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+use super::per_page::PerPage;
 use super::shape::Shape;
 use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
@@ -43,7 +44,7 @@ use need::Need;
 use sample::Samples;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::config::{LIFESPAN_FRONTIERS, PlacementMemory};
-use ssdtune_model::{BlockAddr, Place, Table};
+use ssdtune_model::{BlockAddr, Place};
 
 /// Queues of host data by their expected life, and of moved pages by their age.
 const QUEUES: usize = LIFESPAN_FRONTIERS as usize - 1;
@@ -77,9 +78,7 @@ struct Past {
 }
 
 impl Past {
-    /// From a word of the table. 0 is a page that was never written: the system gives memory for
-    /// a table of zeroes only where something else is stored, so a drive of 2^30 pages of which a
-    /// run writes a thousand costs megabytes in place of 8 GiB.
+    /// From a word of the table. 0 is a page that was never written.
     #[inline]
     fn of(word: u64) -> Self {
         let [rest @ .., life, writes, _, _] = word.to_le_bytes();
@@ -130,7 +129,7 @@ pub(crate) struct DriveSize {
 /// The policy: what is known of pages, the model, and the sample that teaches it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lifespan {
-    pages: Table<LogicalPage, u64>,
+    pages: PerPage<u64>,
     hazards: Hazards,
     samples: Samples,
     need: Need,
@@ -180,7 +179,7 @@ impl Lifespan {
         let upper = |queue: usize| (queue as u32 + 1 < queues).then(|| unit + queue as u32 * width);
         let soonest = first - step / 2;
         Self {
-            pages: Table::of(0, pages as usize),
+            pages: PerPage::new(pages as usize),
             hazards: Hazards::new(step, is_small),
             samples: Samples::new(std::array::from_fn(edge)),
             need,
@@ -315,7 +314,7 @@ impl Policy for Lifespan {
 
     fn observe(&mut self, write: &Write) {
         let (rows, then) = self.outlook(write, |outlook| (outlook.rows, outlook.then));
-        self.pages[write.page] = then;
+        self.pages.set(write.page, then);
         let now = self.now();
         self.samples.write(&mut self.hazards, write.page, now, rows);
         self.need.written();

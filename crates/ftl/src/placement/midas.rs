@@ -18,11 +18,11 @@
 //!
 //! Cost: 4 B a logical page.
 
+use super::per_page::PerPage;
 use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Table;
 use ssdtune_model::config::MIDAS_GROUPS;
 
 /// Queues of host data: the hot group and the first group.
@@ -39,7 +39,7 @@ const WINDOWS: u64 = 2;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Midas {
     /// When each page was last written; 0 for never.
-    written: Table<LogicalPage, u32>,
+    written: PerPage<u32>,
     /// Host writes so far, from 1. Wraps after 4 G, which makes one page in a long life look young.
     now: u32,
     /// The longest life that makes a page hot, in writes.
@@ -54,7 +54,7 @@ pub(crate) struct Midas {
 impl Midas {
     pub fn new(pages: u64) -> Self {
         let left = (pages / WINDOWS).max(1);
-        let written = Table::of(0, pages as usize);
+        let written = PerPage::new(pages as usize);
         Self { written, now: 1, hot: 0, intervals: [0; 32], left }
     }
 
@@ -106,7 +106,7 @@ impl Policy for Midas {
             let bits = (u32::BITS - age.leading_zeros()).min(31);
             self.intervals[bits as usize] += u32::from(age < u32::MAX);
         }
-        self.written[write.page] = self.now;
+        self.written.set(write.page, self.now);
         self.now = self.now.wrapping_add(1).max(1);
         self.left -= 1;
         if self.left == 0 {

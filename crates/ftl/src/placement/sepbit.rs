@@ -10,6 +10,7 @@
 //! The paper stores a page's last write time in its spare area. Here it is a table of 4 B for each
 //! logical page. The count wraps after 4 G writes, which makes one page in a long life look young.
 
+use super::per_page::PerPage;
 use super::{Cause, Policy, Queue, Write};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
@@ -26,7 +27,7 @@ const FIRST_MOVED: Queue = Queue(2);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SepBit {
     /// When each logical page was last written; 0 for never.
-    written: Table<LogicalPage, u32>,
+    written: PerPage<u32>,
     /// Host writes so far, from 1.
     now: u32,
     /// When each block was opened, plane by plane. As long as the highest block opened.
@@ -42,7 +43,7 @@ pub(crate) struct SepBit {
 impl SepBit {
     pub fn new(pages: u64, planes: usize) -> Self {
         Self {
-            written: Table::of(0, pages as usize),
+            written: PerPage::new(pages as usize),
             now: 1,
             opened: Table::of(Table::default(), planes),
             life: u32::MAX,
@@ -83,7 +84,7 @@ impl Policy for SepBit {
 
     #[inline]
     fn observe(&mut self, write: &Write) {
-        self.written[write.page] = self.now;
+        self.written.set(write.page, self.now);
         self.now = self.now.wrapping_add(1).max(1);
     }
 

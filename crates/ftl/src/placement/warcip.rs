@@ -20,11 +20,11 @@
 //!
 //! Cost: 4 B a logical page; six comparisons a write.
 
+use super::per_page::PerPage;
 use super::{Policy, Queue, Write};
 use crate::number::LogicalPage;
 use crate::prefetch::prefetch;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::Table;
 use ssdtune_model::config::WARCIP_CLUSTERS;
 
 const CLUSTERS: usize = WARCIP_CLUSTERS as usize;
@@ -45,7 +45,7 @@ fn octaves(number: u32) -> f32 {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Warcip {
     /// When each page was last written; 0 for never.
-    written: Table<LogicalPage, u32>,
+    written: PerPage<u32>,
     /// Host writes so far, from 1. Wraps after 4 G, which makes one page in a long life look young.
     now: u32,
     /// The centre of each cluster, as the binary logarithm of an interval.
@@ -60,7 +60,7 @@ impl Warcip {
         let octaves = octaves(pages.clamp(2, u32::MAX.into()) as u32);
         let centre = |nth| octaves * (nth as f32 + 0.5) / CLUSTERS as f32;
         Self {
-            written: Table::of(0, pages as usize),
+            written: PerPage::new(pages as usize),
             now: 1,
             centres: std::array::from_fn(centre),
             taken: [0; CLUSTERS],
@@ -128,7 +128,7 @@ impl Policy for Warcip {
             self.centres[cluster] += RATE * (interval - self.centres[cluster]);
         }
         self.taken[cluster] += 1;
-        self.written[write.page] = self.now;
+        self.written.set(write.page, self.now);
         self.now = self.now.wrapping_add(1).max(1);
         if self.now.is_multiple_of(PERIOD) {
             self.rebalance();

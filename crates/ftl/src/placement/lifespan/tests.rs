@@ -164,7 +164,7 @@ fn the_queues_of_a_long_run_stay_what_they_were() {
 
 #[test]
 fn times_of_large_drives_fit() {
-    let policy = Lifespan { pages: Table::default(), ..policy_of(64, 16, SPARE) };
+    let policy = Lifespan { pages: PerPage::new(0), ..policy_of(64, 16, SPARE) };
     assert_eq!(policy.shift, 0);
     assert!(policy.oldest.is_sorted() && policy.longest.is_sorted());
     let state = policy.memory_bytes();
