@@ -56,6 +56,7 @@ class Task:
 
     def __init__(self, args):
         self.evals, self.more, self.space = args.evals, args.set, args.space
+        self.device = args.device
         if args.used is None:
             self.targets, self.requests, workloads = list(MODELS), 1_000, 3
         else:
@@ -69,7 +70,7 @@ class Task:
 
     def arguments(self, target, seed):
         common = ["--requests", str(self.requests), "--no-db", "--threads", "1", "-q"]
-        common += ["--space", self.space]
+        common += ["--space", self.space, "--device", self.device]
         for change in self.more:
             common += ["--set", change]
         if self.used is None:
@@ -397,6 +398,7 @@ def main():
     for command in commands:
         command.add_argument("--used", type=Path, metavar="FOLDER", help="real traces, used drives")
         command.add_argument("--space", default="autoblox", help="what may change")
+        command.add_argument("--device", default="intel-750", help="the baseline")
         command.add_argument("--targets", help="only these of the targets")
         command.add_argument("--evals", type=int, default=30, help="measurements of one search")
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")

@@ -20,9 +20,13 @@ pub struct SpeedupInterval {
     pub throughput: Option<Interval>,
     /// Windows that were measured, over all traces; 0 if traces ran whole.
     pub windows: usize,
-    /// States of used drives from which whole traces ran, equally likely ones; 0 for windows.
+    /// States of the drives from which whole traces ran, equally likely ones; 0 for windows.
     #[serde(skip_serializing_if = "is_zero")]
     pub states: usize,
+    /// Requests of the traces that ran whole since windows tell no interval of them; 0 for others.
+    /// The rest says then what the windows were like.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub whole: usize,
     /// One of the drives collects in the windows: what they say depends on how far it is in that,
     /// and intervals have been seen to lie.
     pub collects: bool,
@@ -51,12 +55,13 @@ impl SpeedupInterval {
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
         if collects {
             let (latency, throughput, is_late, few_seconds) = (None, None, false, false);
-            let states = 0;
+            let (states, whole) = (0, 0);
             return Some(Self {
                 latency,
                 throughput,
                 windows,
                 states,
+                whole,
                 collects,
                 is_late,
                 few_seconds,
@@ -84,7 +89,8 @@ impl SpeedupInterval {
             own.windows.iter().chain(&reference.windows).any(|window| window.few_seconds)
         });
         let throughput = joined(1).filter(|_| !few_seconds);
-        Some(Self { latency, throughput, windows, states: 0, collects, is_late, few_seconds })
+        let (states, whole) = (0, 0);
+        Some(Self { latency, throughput, windows, states, whole, collects, is_late, few_seconds })
     }
 
     /// The interval of speedups that were measured from several states of used drives. Their
@@ -99,10 +105,23 @@ impl SpeedupInterval {
             throughput: of(|speedup| speedup.throughput),
             windows: 0,
             states: speedups.len(),
+            whole: 0,
             collects: false,
             is_late: false,
             few_seconds: false,
         }
+    }
+
+    /// This one, of whole traces, where windows of them have told none.
+    pub(crate) fn in_place_of(self, windows: Self, whole: &Workload) -> Self {
+        let Self { collects, is_late, few_seconds, .. } = windows;
+        let whole = whole.traces.iter().map(|trace| trace.requests().len()).sum();
+        Self { whole, collects, is_late, few_seconds, ..self }
+    }
+
+    /// Whether both are known, however badly.
+    pub(crate) fn is_told(&self) -> bool {
+        self.latency.is_some() && self.throughput.is_some()
     }
 
     /// Whether both are known to 2 %.
@@ -146,6 +165,9 @@ impl SpeedupInterval {
     /// What a reader must know of it, if 2 % are not reached.
     pub(crate) fn note(&self) -> Option<String> {
         let windows = self.windows;
+        if self.whole > 0 {
+            return Some(self.note_of_whole());
+        }
         if self.collects {
             return Some(format!(
                 "told from {windows} windows in which a drive collects, so no interval is given; \
@@ -171,6 +193,27 @@ impl SpeedupInterval {
             states => format!("{states} states of a used drive"),
         };
         (!self.is_precise()).then(|| format!("told from {from}: 2 % were not reached"))
+    }
+}
+
+impl SpeedupInterval {
+    /// Why whole traces ran, and what that tells.
+    fn note_of_whole(&self) -> String {
+        let cause = if self.collects {
+            "a drive collects in them"
+        } else if self.is_late {
+            "in some a drive cannot keep up with the trace"
+        } else if self.few_seconds {
+            "in a closed loop luck decides what a data cache keeps"
+        } else {
+            "there are too few"
+        };
+        let (whole, states) = (self.whole, self.states);
+        let precise = if self.is_precise() { "" } else { "; 2 % were not reached" };
+        format!(
+            "windows tell no interval ({cause}), so all {whole} requests ran from {states} states \
+             of the drives, those of the search's windows among them{precise}"
+        )
     }
 }
 

@@ -16,6 +16,7 @@ mod tested;
 mod windows;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
+use named::WholeTrace;
 pub use named::{HeldTrace, LoadOptions, NamedError, NamedWorkload, Sampling};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,
@@ -23,7 +24,7 @@ pub use published::{
 pub use set::{SetOptions, WorkloadSet, parse_depth};
 pub use source_name::SourceName;
 pub use tested::outside_tested_range;
-pub use windows::{WINDOWS, Windows};
+pub use windows::{WHOLE_MAX, WINDOWS, Windows};
 
 use crate::digest::{Digest, digest_requests};
 use ssdtune_experiment::{Extents, FallibleRequests, SourceError, Upcoming};

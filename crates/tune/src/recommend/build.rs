@@ -169,8 +169,10 @@ pub fn evidence_max(
         // Each change may cost more than it brings; then the others are taken back once more.
         changed += changes * all + changes * changes.saturating_sub(1) / 2 * target;
     }
-    if evaluator.behind().preparation().is_used() {
-        changed += 2 * (STATES - 1) * target;
+    let judged = options.held_out.iter().flatten().take(1).chain([&task.target]);
+    let mut traces_judged = judged.flat_map(|workload| &workload.traces);
+    if evaluator.behind().preparation().is_used() || traces_judged.any(Trace::can_run_whole) {
+        changed += 2 * STATES * target;
     }
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =

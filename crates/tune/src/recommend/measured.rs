@@ -14,8 +14,9 @@ pub(super) enum Care {
     /// state of used drives.
     Search,
     /// As many windows as tell the speedups to 2 %; where not even all would, no more than
-    /// [`times`](crate::workload::Windows::times) allows. Used drives serve a whole target from
-    /// [`STATES`] states.
+    /// [`times`](crate::workload::Windows::times) allows. A target that windows tell no interval of
+    /// runs whole where that can be done. From [`STATES`] states it does, and so does a target of
+    /// used drives.
     Verdict,
 }
 
@@ -100,8 +101,12 @@ pub(super) fn table(
 ) -> Result<SpeedupTable, MeasureError> {
     let mut rows = rows(evaluator, base, config, workloads, care)?;
     let mut target = rows.remove(0);
-    if care == Care::Verdict && evaluator.behind().preparation().is_used() {
-        tell_from_states(&mut target, evaluator, [base, config], workloads[0])?;
+    if care == Care::Verdict {
+        let whole = whole(workloads[0], &target)?;
+        if evaluator.behind().preparation().is_used() || whole.is_some() {
+            let workload = whole.as_ref().unwrap_or(workloads[0]);
+            tell_from_states(&mut target, evaluator, [base, config], workload)?;
+        }
     }
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
@@ -117,8 +122,22 @@ pub(super) fn table(
     })
 }
 
-/// Tells the speedups of a drive on a workload from several states of used drives, of which the row
-/// has the first. Figures become geometric means over the states; all else is told from the first.
+/// The whole traces of a target that windows tell no interval of; `None` where they tell one, or
+/// where one of its traces cannot run whole.
+fn whole(target: &Workload, row: &WorkloadResult) -> Result<Option<Workload>, MeasureError> {
+    if row.interval.as_ref().is_none_or(SpeedupInterval::is_told) {
+        return Ok(None);
+    }
+    let mut traces = Vec::new();
+    for trace in &target.traces {
+        let Some(whole) = trace.whole().map_err(Box::new)? else { return Ok(None) };
+        traces.push(whole);
+    }
+    Ok(Some(Workload { traces, ..target.clone() }))
+}
+
+/// Tells the speedups of a drive on a workload of whole traces from several states of the drives.
+/// Figures become geometric means over the states; all else is told from the first.
 fn tell_from_states(
     row: &mut WorkloadResult,
     evaluator: &CachedEvaluator,
@@ -144,8 +163,13 @@ fn tell_from_states(
     };
     let speedups: Vec<Speedup> =
         measured.chunks(2).map(|pair| pair[1].speedup_over(&pair[0])).collect();
+    (row.baseline, row.own) = (drive_result(Some(&measured[0])), drive_result(Some(&measured[1])));
     row.speedup = Speedup::mean(&speedups);
-    row.interval = Some(SpeedupInterval::of_states(&speedups));
+    let told = SpeedupInterval::of_states(&speedups);
+    row.interval = Some(match row.interval.take() {
+        Some(windows) => told.in_place_of(windows, workload),
+        None => told,
+    });
     let all = |of: usize| {
         let traces = measured.iter().skip(of).step_by(2).flat_map(|own| own.traces());
         drive_result(Some(&WorkloadMeasurement::new(traces.cloned().collect()))).figures
@@ -199,11 +223,13 @@ fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::{EvaluationError, Evaluator, Job};
-    use crate::workload::Trace;
+    use crate::evaluate::{EvaluationError, Evaluator, InProcess, Job};
+    use crate::workload::{HeldTrace, LoadOptions, NamedWorkload, Sampling, Trace};
     use ssdtune_experiment::Preparation;
     use ssdtune_model::{Nanos, Sectors, presets};
+    use ssdtune_trace::workload::{Generator, Seed, bundled};
     use ssdtune_trace::{Op, Request, TenantId};
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     /// No drive with more channels than the Intel 750 can serve anything.
@@ -246,5 +272,55 @@ mod tests {
         assert_eq!([own.latency_us(), own.throughput_mbps()], ["not served", "-"]);
         let near = |text: String| text.parse::<f64>().unwrap();
         assert_eq!([near(baseline.latency_us()), near(baseline.throughput_mbps())], [2.0, 3.0]);
+    }
+
+    /// The first requests of a model, measured on windows if there are more than `above`.
+    fn loaded(requests: usize, above: u64) -> Workload {
+        let model = bundled("database").unwrap();
+        let all = Generator::new(&model, Seed::default()).unwrap().take(requests);
+        let (workload, name) = ("database".to_owned(), "held".to_owned());
+        let requests = Arc::new(all.collect());
+        let held = HeldTrace { workload, name, requests, warnings: Vec::new() };
+        let options = LoadOptions {
+            seed: Seed::default(),
+            requests: 1_000_000,
+            space: Sectors(1 << 40),
+            fit: None,
+            depth: None,
+            sampled: Some(Sampling { above, page_bytes: 4_096 }),
+        };
+        NamedWorkload::of_held(held).load(&options).unwrap()
+    }
+
+    /// Of twenty thousand requests there are fewer than the forty windows that an interval takes.
+    #[test]
+    fn a_target_that_windows_tell_no_interval_of_runs_whole() {
+        let [base, slow] = ["20000", "60000"].map(|nanos| {
+            let mut config = presets::load("intel-750").unwrap();
+            ssdtune_model::set(&mut config, "flash.page_read_latency_lsb_ns", nanos).unwrap();
+            config.check().unwrap()
+        });
+        let stop = AtomicBool::new(false);
+        let in_process = InProcess::default();
+        let evaluator = CachedEvaluator::new(&in_process, None, &stop, &|_| {});
+        let told = |workload: &Workload, care| {
+            table(&evaluator, &base, &slow, &[workload], care).unwrap().target
+        };
+        let (whole, sampled) = (loaded(20_000, 1_000_000), loaded(20_000, 10_000));
+        let interval = |row: &WorkloadResult| row.interval.clone().expect("windows");
+        let on_windows = told(&sampled, Care::Search);
+        assert!(!interval(&on_windows).is_told() && interval(&on_windows).windows > 0);
+        let verdict = told(&sampled, Care::Verdict);
+        let of_verdict = interval(&verdict);
+        assert!(of_verdict.is_told(), "{of_verdict:?}");
+        assert_eq!((of_verdict.whole, of_verdict.states, of_verdict.windows), (20_000, 5, 0));
+        let note = of_verdict.note().unwrap();
+        assert!(
+            note.contains("there are too few") && note.contains("all 20000 requests"),
+            "{note}"
+        );
+        // Nothing is left to chance on drives that hold what the trace touches.
+        assert_eq!(verdict.speedup, told(&whole, Care::Search).speedup);
+        assert!(verdict.own.collections.is_some());
     }
 }

@@ -123,6 +123,12 @@ pub enum NamedError {
         /// The path.
         path: String,
     },
+    /// A trace that was sampled is another one when it is read again.
+    #[error("{path} has changed since its windows were taken: search again")]
+    Changed {
+        /// The path.
+        path: String,
+    },
     /// A trace has no request.
     #[error("{trace}: no requests in it")]
     Empty {
@@ -295,11 +301,11 @@ impl NamedWorkload {
     /// # Errors
     /// A trace cannot be read, has no request or does not fit, or a model is not valid.
     pub fn load(&self, options: &LoadOptions) -> Result<Workload, NamedError> {
-        let LoadOptions { seed, requests, depth, .. } = *options;
+        let LoadOptions { seed, requests, depth, space, fit, .. } = *options;
         let traces = match &self.origin {
             Origin::Model(model) => {
                 let generator = Generator::new(model, seed).map_err(NamedError::Model)?;
-                vec![fitted(&model.name, generator.take(requests).collect(), options)?]
+                vec![fitted(&model.name, generator.take(requests).collect(), space, fit)?]
             }
             Origin::Held(held) => vec![held.load(options)?],
             Origin::Traces(files) => {
@@ -310,7 +316,7 @@ impl NamedWorkload {
                     }
                     let (all, warnings) =
                         ssdtune_experiment::read_first(path, &self.read, requests)?;
-                    Ok(Trace { warnings, ..fitted(file, all, options)? })
+                    Ok(Trace { warnings, ..fitted(file, all, space, fit)? })
                 };
                 files.iter().map(one).collect::<Result<_, NamedError>>()?
             }
@@ -356,7 +362,7 @@ impl HeldTrace {
         }
         let first = self.requests.iter().take(options.requests).copied().collect();
         let warnings = self.warnings.clone();
-        Ok(Trace { warnings, ..fitted(&self.name, first, options)? })
+        Ok(Trace { warnings, ..fitted(&self.name, first, options.space, options.fit)? })
     }
 }
 
@@ -383,16 +389,45 @@ fn sampled(
         ..SampleOptions::default()
     };
     let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
-    Ok(points.map(|points| of_points(name, points)))
+    let whole = WholeTrace { source, space: options.space };
+    let windows = |points| Windows::new(Arc::new(points), WINDOWS).of_whole(whole);
+    Ok(points.map(|points| Trace::of_windows(name.to_owned(), windows(points))))
+}
+
+/// A trace that was sampled, where its requests can be read once more.
+#[derive(Clone, Debug)]
+pub(super) struct WholeTrace {
+    source: RequestSource,
+    /// The sectors of the smallest drive.
+    space: Sectors,
+}
+
+impl WholeTrace {
+    /// Reads all of its requests, which were `requests` when it was sampled.
+    pub(super) fn read(&self, name: &str, requests: u64) -> Result<Trace, NamedError> {
+        let held = self.source.load(usize::try_from(requests).unwrap_or(usize::MAX))?;
+        match held.map(|held| held.origin) {
+            Some(Source::Memory { requests: all, .. }) if all.len() as u64 == requests => {
+                let all = Arc::unwrap_or_clone(all);
+                fitted(name, all, self.space, self.source.fit)
+            }
+            _ => Err(NamedError::Changed { path: name.to_owned() }),
+        }
+    }
 }
 
 /// A trace of requests that lie within the smallest drive. What else to do with them is the rule of
 /// `simulate`.
-fn fitted(name: &str, mut all: Vec<Request>, options: &LoadOptions) -> Result<Trace, NamedError> {
-    let (space, trace) = (options.space, || name.to_owned());
+fn fitted(
+    name: &str,
+    mut all: Vec<Request>,
+    space: Sectors,
+    fit: Option<AddressFit>,
+) -> Result<Trace, NamedError> {
+    let trace = || name.to_owned();
     let beyond = |all: &[Request]| all.iter().position(|request| request.end() > space);
     let Some(first) = beyond(&all) else { return Ok(Trace::new(name, all)) };
-    match options.fit {
+    match fit {
         Some(AddressFit::InDrive) => {}
         // A request that crosses the end goes on at the beginning; the drive sees to that.
         Some(AddressFit::Wrap) => all.iter_mut().for_each(|request| request.lba.0 %= space.0),

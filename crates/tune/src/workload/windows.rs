@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Trace;
+use super::{NamedError, Trace, WholeTrace};
 use crate::digest::{Digest, Digester};
 use ssdtune_estimate::{Drawn, Population, PopulationError, Reach};
 use ssdtune_experiment::livepoints::{LivePoints, RESTORED_EPOCH, Window};
@@ -22,6 +22,9 @@ use std::sync::Arc;
 pub const WINDOWS: usize = 44;
 /// Windows that are measured at most to know a speedup better, if that is not known to 2 % by all.
 const MOST: usize = 240;
+/// A trace that windows tell no interval of runs whole for the verdict if it has no more requests:
+/// both loops of two drives from five states are twenty runs, some minutes on two processors.
+pub const WHOLE_MAX: u64 = 2_000_000;
 /// The fewest windows of a draw: races decide on no fewer.
 const WINDOWS_MIN: usize = 10;
 
@@ -38,6 +41,8 @@ pub struct Windows {
     count: usize,
     drawn: Vec<Drawn>,
     reach: Reach,
+    /// The trace, where it can be read again.
+    whole: Option<Arc<WholeTrace>>,
 }
 
 impl Windows {
@@ -52,7 +57,8 @@ impl Windows {
         let sizes = vec![1.0; own.len()];
         let (own, population) = (Arc::new(own), population(&points, &sizes));
         let drawn = Vec::new();
-        Self { points, digest, own, population, count, drawn, reach: Reach::WHOLE }.draw(count)
+        let reach = Reach::WHOLE;
+        Self { points, digest, own, population, count, drawn, reach, whole: None }.draw(count)
     }
 
     /// Windows of a trace that were drawn before, with the chances of that draw. Nothing else may
@@ -62,12 +68,19 @@ impl Windows {
         Self { drawn, ..Self::new(points, 0) }
     }
 
+    /// These windows of a trace that can be read again.
+    #[must_use]
+    pub(super) fn of_whole(self, whole: WholeTrace) -> Self {
+        Self { whole: Some(Arc::new(whole)), ..self }
+    }
+
     /// Two sets of other windows: every second one, and those between them. What one has taught is
     /// judged by the other.
     pub fn halves(self) -> (Self, Self) {
         let half = |odd: usize| {
             let own = self.own.iter().copied().skip(odd).step_by(2).collect();
-            Self::of(Arc::clone(&self.points), own, self.count)
+            let half = Self::of(Arc::clone(&self.points), own, self.count);
+            Self { whole: self.whole.clone(), ..half }
         };
         (half(0), half(1))
     }
@@ -216,6 +229,25 @@ impl Trace {
     pub(crate) fn window_halves(&self) -> Option<(Self, Self)> {
         let (one, other) = self.windows()?.clone().halves();
         Some((self.with_windows(one), self.with_windows(other)))
+    }
+
+    /// The trace with all its requests: itself, or, if it is measured on windows, read again.
+    /// `None` where there is nothing to read, or more than [`WHOLE_MAX`] requests.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another one by now.
+    pub(crate) fn whole(&self) -> Result<Option<Self>, NamedError> {
+        let Some(windows) = self.windows() else { return Ok(Some(self.clone())) };
+        let requests = windows.points.requests;
+        let whole = windows.whole.as_ref().filter(|_| requests <= WHOLE_MAX);
+        let Some(whole) = whole else { return Ok(None) };
+        let trace = whole.read(&self.name, requests)?;
+        Ok(Some(Self { warnings: self.warnings.clone(), ..trace }))
+    }
+
+    /// Whether [`Trace::whole`] would have to read it, and could.
+    pub(crate) fn can_run_whole(&self) -> bool {
+        self.windows().is_some_and(|own| own.whole.is_some() && own.points.requests <= WHOLE_MAX)
     }
 
     /// This trace, measured on these windows of it.
