@@ -88,7 +88,9 @@ fn headline(document: &Value) -> String {
     if changes_nothing(document) {
         return nothing_better(document, target, base);
     }
+    let whole = number(document, "held_out.target.interval.whole");
     let (field, where_) = match read::at(document, "held_out.target").is_object() {
+        true if whole.is_some() => ("held_out.target", "over the whole trace"),
         true => ("held_out.target", "on traces that the search did not see"),
         false => ("training.target", "on the traces that the search saw"),
     };
@@ -371,6 +373,9 @@ mod tests {
         let mut slower = search(1.2, 1.8);
         slower["held_out"]["target"]["interval"]["throughput"] = json!({"low": 0.1, "high": 0.5});
         assert!(headline(&slower).starts_with("Worse in throughput: "));
+        assert!(headline(&slower).contains("on traces that the search did not see"));
+        slower["held_out"]["target"]["interval"]["whole"] = json!(20_000);
+        assert!(headline(&slower).contains("over the whole trace"));
         assert!(headline(&json!({})).starts_with("Measured"), "nothing is known");
     }
 

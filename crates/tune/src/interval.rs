@@ -23,7 +23,7 @@ pub struct SpeedupInterval {
     /// States of the drives from which whole traces ran, equally likely ones; 0 for windows.
     #[serde(skip_serializing_if = "is_zero")]
     pub states: usize,
-    /// Requests of the traces that ran whole since windows tell no interval of them; 0 for others.
+    /// Requests of the traces that ran whole since windows do not tell them to 2 %; 0 for others.
     /// The rest says then what the windows were like.
     #[serde(skip_serializing_if = "is_zero")]
     pub whole: usize,
@@ -112,16 +112,11 @@ impl SpeedupInterval {
         }
     }
 
-    /// This one, of whole traces, where windows of them have told none.
+    /// This one, of whole traces, in place of that of their windows.
     pub(crate) fn in_place_of(self, windows: Self, whole: &Workload) -> Self {
         let Self { collects, is_late, few_seconds, .. } = windows;
         let whole = whole.traces.iter().map(|trace| trace.requests().len()).sum();
         Self { whole, collects, is_late, few_seconds, ..self }
-    }
-
-    /// Whether both are known, however badly.
-    pub(crate) fn is_told(&self) -> bool {
-        self.latency.is_some() && self.throughput.is_some()
     }
 
     /// Whether both are known to 2 %.
@@ -154,9 +149,13 @@ impl SpeedupInterval {
         };
         let worse: Vec<String> = figures.into_iter().filter_map(worse).collect();
         (!worse.is_empty()).then(|| {
+            let on = match self.whole {
+                0 => "on requests that the search has not seen",
+                _ => "over the whole trace",
+            };
             format!(
-                "on requests that the search has not seen the drive is worse than the baseline \
-                 (95 %: {}): search with more --requests, or a larger --budget",
+                "{on} the drive is worse than the baseline (95 %: {}): search with more \
+                 --requests, or a larger --budget",
                 worse.join(", ")
             )
         })
@@ -206,13 +205,13 @@ impl SpeedupInterval {
         } else if self.few_seconds {
             "in a closed loop luck decides what a data cache keeps"
         } else {
-            "there are too few"
+            "too few, or too unlike each other"
         };
         let (whole, states) = (self.whole, self.states);
         let precise = if self.is_precise() { "" } else { "; 2 % were not reached" };
         format!(
-            "windows tell no interval ({cause}), so all {whole} requests ran from {states} states \
-             of the drives, those of the search's windows among them{precise}"
+            "windows do not tell it to 2 % ({cause}), so all {whole} requests ran from {states} \
+             states of the drives, those of the search's windows among them{precise}"
         )
     }
 }
@@ -261,7 +260,7 @@ pub(crate) fn disagreement(
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| {
         format!(
-            "the traces of the search and those it has not seen disagree: {}; believe the second",
+            "the traces of the search and those of the verdict disagree: {}; believe the second",
             told.join(", ")
         )
     })

@@ -24,6 +24,9 @@ pub fn first_sentence(result: &Recommendation) -> String {
         };
     }
     let (told, known) = match &result.held_out {
+        Some(held_out) if is_whole(&held_out.target) => {
+            (&held_out.target, "over the whole trace, of which the search saw some windows")
+        }
         Some(held_out) => (&held_out.target, "on requests that the search never saw"),
         None => (&result.training.target, "on the requests of the search; no others were tried"),
     };
@@ -40,6 +43,11 @@ pub fn first_sentence(result: &Recommendation) -> String {
         endurance(result.endurance_bytes),
         changes(result)
     )
+}
+
+/// Whether a speedup is that of a whole trace in place of its windows.
+fn is_whole(row: &WorkloadResult) -> bool {
+    row.interval.as_ref().is_some_and(|interval| interval.whole > 0)
 }
 
 /// What the grade is made of, in the words of its formula.
