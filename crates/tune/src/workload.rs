@@ -16,7 +16,6 @@ mod tested;
 mod windows;
 
 pub use characteristics::{Characteristics, ReadsAndWrites};
-use named::WholeTrace;
 pub use named::{HeldTrace, LoadOptions, NamedError, NamedWorkload, Sampling};
 pub use published::{
     DEFAULT_DEPTH, PublishedWorkload, published_categories, published_depth, published_workloads,

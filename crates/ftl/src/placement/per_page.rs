@@ -1,9 +1,9 @@
 //! What a policy knows of each logical page.
 //!
 //! A list of zeroes costs no memory where nothing was ever noted, since the system gives memory for
-//! what is written alone. So a drive of 2^30 pages of which a run writes a thousand costs megabytes.
-//! Copies keep to that: a search copies a drive for each window of a trace, and copying every zero
-//! of a drive of 400 GB took twenty times as long as the window itself.
+//! what is written alone. So a drive of 2^30 pages of which a run writes a thousand costs some
+//! megabytes. Copies keep to that: a search copies a drive for each window of a trace, and copying
+//! every zero of a drive of 400 GB took twenty times as long as the window itself.
 
 use crate::number::LogicalPage;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

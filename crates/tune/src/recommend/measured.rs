@@ -14,9 +14,9 @@ pub(super) enum Care {
     /// state of used drives.
     Search,
     /// As many windows as tell the speedups to 2 %; where not even all would, no more than
-    /// [`times`](crate::workload::Windows::times) allows. A target whose windows do not tell them to
-    /// 2 % runs whole, where that can be done. From [`STATES`] states it does, and so does a target
-    /// of used drives.
+    /// [`times`](crate::workload::Windows::times) allows. A target whose windows do not tell them
+    /// to 2 % runs whole, where that can be done. From [`STATES`] states it does, and so does a
+    /// target of used drives.
     Verdict,
 }
 
@@ -122,8 +122,8 @@ pub(super) fn table(
     })
 }
 
-/// The whole traces of a target whose windows do not tell its speedups to 2 %; `None` where they do,
-/// or where one of its traces cannot run whole.
+/// The whole traces of a target whose windows do not tell its speedups to 2 %; `None` where they
+/// do, or where one of its traces cannot run whole.
 fn whole(target: &Workload, row: &WorkloadResult) -> Result<Option<Workload>, MeasureError> {
     if row.interval.as_ref().is_none_or(SpeedupInterval::is_precise) {
         return Ok(None);

@@ -1,6 +1,7 @@
 //! Workloads by name. A name stands for a bundled model, a model file, a trace file, or several
 //! trace files.
 
+use super::windows::WholeTrace;
 use super::{Trace, WINDOWS, Windows, Workload, published_depth};
 use ssdtune_experiment::livepoints::{LivePoints, SampleOptions};
 use ssdtune_experiment::sampled::SampledError;
@@ -394,25 +395,28 @@ fn sampled(
     Ok(points.map(|points| Trace::of_windows(name.to_owned(), windows(points))))
 }
 
-/// A trace that was sampled, where its requests can be read once more.
-#[derive(Clone, Debug)]
-pub(super) struct WholeTrace {
-    source: RequestSource,
-    /// The sectors of the smallest drive.
-    space: Sectors,
-}
-
-impl WholeTrace {
-    /// Reads all of its requests, which were `requests` when it was sampled.
-    pub(super) fn read(&self, name: &str, requests: u64) -> Result<Trace, NamedError> {
-        let held = self.source.load(usize::try_from(requests).unwrap_or(usize::MAX))?;
-        match held.map(|held| held.origin) {
-            Some(Source::Memory { requests: all, .. }) if all.len() as u64 == requests => {
-                let all = Arc::unwrap_or_clone(all);
-                fitted(name, all, self.space, self.source.fit)
+impl Trace {
+    /// The trace with all its requests: itself, or, if it is measured on windows, read again.
+    /// `None` where there is nothing to read, or too much.
+    ///
+    /// # Errors
+    /// It cannot be read, or is another one by now.
+    pub(crate) fn whole(&self) -> Result<Option<Self>, NamedError> {
+        let Some(windows) = self.windows() else { return Ok(Some(self.clone())) };
+        let Some(WholeTrace { source, space }) = windows.whole() else { return Ok(None) };
+        let requests = windows.points().requests as usize;
+        match source.load(requests)?.map(|held| held.origin) {
+            Some(Source::Memory { requests: all, .. }) if all.len() == requests => {
+                let whole = fitted(&self.name, Arc::unwrap_or_clone(all), *space, source.fit)?;
+                Ok(Some(Self { warnings: self.warnings.clone(), ..whole }))
             }
-            _ => Err(NamedError::Changed { path: name.to_owned() }),
+            _ => Err(NamedError::Changed { path: self.name.clone() }),
         }
+    }
+
+    /// Whether [`Trace::whole`] would have to read it, and could.
+    pub(crate) fn can_run_whole(&self) -> bool {
+        self.windows().is_some_and(|windows| windows.whole().is_some())
     }
 }
 

@@ -8,11 +8,12 @@
 #[cfg(test)]
 mod tests;
 
-use super::{NamedError, Trace, WholeTrace};
+use super::Trace;
 use crate::digest::{Digest, Digester};
 use ssdtune_estimate::{Drawn, Population, PopulationError, Reach};
+use ssdtune_experiment::RequestSource;
 use ssdtune_experiment::livepoints::{LivePoints, RESTORED_EPOCH, Window};
-use ssdtune_model::Nanos;
+use ssdtune_model::{Nanos, Sectors};
 use ssdtune_trace::{Request, TenantId};
 use std::sync::Arc;
 
@@ -41,8 +42,16 @@ pub struct Windows {
     count: usize,
     drawn: Vec<Drawn>,
     reach: Reach,
-    /// The trace, where it can be read again.
+    /// Where the whole trace can be read again.
     whole: Option<Arc<WholeTrace>>,
+}
+
+/// A trace that was sampled and can be read once more.
+#[derive(Clone, Debug)]
+pub(super) struct WholeTrace {
+    pub source: RequestSource,
+    /// The sectors of the smallest drive.
+    pub space: Sectors,
 }
 
 impl Windows {
@@ -72,6 +81,11 @@ impl Windows {
     #[must_use]
     pub(super) fn of_whole(self, whole: WholeTrace) -> Self {
         Self { whole: Some(Arc::new(whole)), ..self }
+    }
+
+    /// Where the whole trace can be read again; `None` if it has more than [`WHOLE_MAX`] requests.
+    pub(super) fn whole(&self) -> Option<&WholeTrace> {
+        self.whole.as_deref().filter(|_| self.points.requests <= WHOLE_MAX)
     }
 
     /// Two sets of other windows: every second one, and those between them. What one has taught is
@@ -229,25 +243,6 @@ impl Trace {
     pub(crate) fn window_halves(&self) -> Option<(Self, Self)> {
         let (one, other) = self.windows()?.clone().halves();
         Some((self.with_windows(one), self.with_windows(other)))
-    }
-
-    /// The trace with all its requests: itself, or, if it is measured on windows, read again.
-    /// `None` where there is nothing to read, or more than [`WHOLE_MAX`] requests.
-    ///
-    /// # Errors
-    /// It cannot be read, or is another one by now.
-    pub(crate) fn whole(&self) -> Result<Option<Self>, NamedError> {
-        let Some(windows) = self.windows() else { return Ok(Some(self.clone())) };
-        let requests = windows.points.requests;
-        let whole = windows.whole.as_ref().filter(|_| requests <= WHOLE_MAX);
-        let Some(whole) = whole else { return Ok(None) };
-        let trace = whole.read(&self.name, requests)?;
-        Ok(Some(Self { warnings: self.warnings.clone(), ..trace }))
-    }
-
-    /// Whether [`Trace::whole`] would have to read it, and could.
-    pub(crate) fn can_run_whole(&self) -> bool {
-        self.windows().is_some_and(|own| own.whole.is_some() && own.points.requests <= WHOLE_MAX)
     }
 
     /// This trace, measured on these windows of it.

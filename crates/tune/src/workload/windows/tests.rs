@@ -82,6 +82,28 @@ fn a_long_trace_is_measured_on_windows_as_it_is_measured_whole() {
 }
 
 #[test]
+fn a_sampled_trace_can_be_read_again_unless_it_has_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory);
+    let named = NamedWorkload::parse(&path).unwrap();
+    let (own, whole) = (named.load(&options(10_000)).unwrap(), named.load(&options(1_000_000)));
+    let trace = &own.traces[0];
+    let again = trace.whole().unwrap().expect("it is short enough");
+    assert_eq!(again.digest(), whole.unwrap().traces[0].digest());
+    let (one, other) = trace.window_halves().unwrap();
+    assert!(
+        one.can_run_whole() && other.with_windows(other.windows().unwrap().every()).can_run_whole()
+    );
+    let text = std::fs::read_to_string(&path).unwrap();
+    let shorter: Vec<&str> = text.lines().take(30_000).collect();
+    std::fs::write(&path, shorter.join("\n")).unwrap();
+    let changed = trace.whole().unwrap_err().to_string();
+    assert!(changed.contains("long.csv has changed"), "{changed}");
+    std::fs::remove_file(&path).unwrap();
+    assert!(trace.whole().is_err());
+}
+
+#[test]
 fn draws_are_nested_and_halves_have_nothing_in_common() {
     let directory = tempfile::tempdir().unwrap();
     let named = NamedWorkload::parse(&file(&directory)).unwrap();
