@@ -43,7 +43,7 @@
 mod course;
 mod features;
 mod file;
-mod fingerprint;
+pub(crate) mod fingerprint;
 mod layout;
 mod log;
 mod pass;

@@ -16,8 +16,12 @@ pub(crate) fn body(page: &mut Page, document: &Value) {
         page.note(&format!("{}.", cell(note)));
     }
     let is_baseline = changes_nothing(document);
+    let judged = match whole(document) {
+        true => "On the whole trace",
+        false => "On traces that the search did not see",
+    };
     for (field, what) in [
-        ("held_out", "On traces that the search did not see"),
+        ("held_out", judged),
         ("training", "On the traces of the search"),
         ("ignoring_others", "The best for the target alone"),
     ] {
@@ -81,6 +85,11 @@ fn nothing_better(document: &Value, target: &str, base: &str) -> String {
     }
 }
 
+/// Whether the verdict is of whole traces in place of their windows.
+fn whole(document: &Value) -> bool {
+    number(document, "held_out.target.interval.whole").is_some()
+}
+
 /// How much faster, on what, with what confidence, at what price and power.
 fn headline(document: &Value) -> String {
     let target = text(document, "question.target").unwrap_or("the target");
@@ -88,9 +97,8 @@ fn headline(document: &Value) -> String {
     if changes_nothing(document) {
         return nothing_better(document, target, base);
     }
-    let whole = number(document, "held_out.target.interval.whole");
     let (field, where_) = match read::at(document, "held_out.target").is_object() {
-        true if whole.is_some() => ("held_out.target", "over the whole trace"),
+        true if whole(document) => ("held_out.target", "over the whole trace"),
         true => ("held_out.target", "on traces that the search did not see"),
         false => ("training.target", "on the traces that the search saw"),
     };

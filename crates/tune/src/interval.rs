@@ -24,7 +24,7 @@ pub struct SpeedupInterval {
     #[serde(skip_serializing_if = "is_zero")]
     pub states: usize,
     /// Requests of the traces that ran whole since windows do not tell them to 2 %; 0 for others.
-    /// The rest says then what the windows were like.
+    /// What collects, is late and has few seconds are then the windows.
     #[serde(skip_serializing_if = "is_zero")]
     pub whole: usize,
     /// One of the drives collects in the windows: what they say depends on how far it is in that,
@@ -119,6 +119,11 @@ impl SpeedupInterval {
         Self { whole, collects, is_late, few_seconds, ..self }
     }
 
+    /// Whether anything is left open: figures of whole traces need not differ from state to state.
+    pub(crate) fn has_width(&self) -> bool {
+        [self.latency, self.throughput].iter().any(|own| own.is_none_or(|own| own.low < own.high))
+    }
+
     /// Whether both are known to 2 %.
     pub fn is_precise(&self) -> bool {
         [self.latency, self.throughput]
@@ -208,10 +213,14 @@ impl SpeedupInterval {
             "too few, or too unlike each other"
         };
         let (whole, states) = (self.whole, self.states);
-        let precise = if self.is_precise() { "" } else { "; 2 % were not reached" };
+        let told = match (self.has_width(), self.is_precise()) {
+            (false, _) => "and gave the same: exact for this trace, and nothing is told of others",
+            (true, true) => "which is what the intervals are over",
+            (true, false) => "which is what the intervals are over; 2 % were not reached",
+        };
         format!(
-            "windows do not tell it to 2 % ({cause}), so all {whole} requests ran from {states} \
-             states of the drives, those of the search's windows among them{precise}"
+            "windows do not tell it to 2 % ({cause}), so all {whole} requests ran, those of the \
+             search's windows among them; runs from {states} states of the drives {told}"
         )
     }
 }
@@ -289,6 +298,7 @@ fn known(interval: Option<Interval>) -> String {
     interval.map_or(String::new(), |own| {
         let undecided = if own.holds(1.0) && own.low < own.high { ", undecided" } else { "" };
         match own.half_width() {
+            _ if own.low == own.high => String::new(),
             half if half <= 1.0 => format!(" +- {:.1} %{undecided}", 100.0 * half),
             _ => format!(" ({:.2} to {:.2}{undecided})", own.low, own.high),
         }

@@ -94,6 +94,7 @@ mod asked;
 mod breach;
 mod digest;
 mod error;
+mod exercised;
 mod grade;
 mod interval;
 mod job;

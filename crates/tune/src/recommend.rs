@@ -34,6 +34,7 @@ mod judgement;
 mod measured;
 mod parameters;
 mod sentence;
+mod simplify;
 mod store;
 mod terminal;
 mod text;
@@ -50,6 +51,7 @@ pub use terminal::text;
 pub use text::markdown;
 
 pub(crate) use choice::HarmMeter;
+pub(crate) use measured::Care;
 
 use crate::breach::Breach;
 use crate::evaluate::GradedBy;
@@ -270,13 +272,21 @@ pub struct WorkloadResult {
     /// The speedup of the configuration over the baseline; 0 if one of them cannot serve the
     /// workload.
     pub speedup: Speedup,
-    /// Where it lies, if the workload is measured on windows of long traces.
+    /// Where it lies, if the workload is measured on windows of long traces, or from several states
+    /// of the drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<SpeedupInterval>,
     /// The result of the baseline.
     pub baseline: DriveResult,
     /// The result of the configuration.
     pub own: DriveResult,
+}
+
+impl WorkloadResult {
+    /// Whether it is of whole traces, in place of windows that do not tell enough.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.interval.as_ref().is_some_and(|interval| interval.whole > 0)
+    }
 }
 
 /// The result of one drive on one workload, over all traces. Facts that the evaluator does not tell

@@ -25,7 +25,7 @@ use crate::evaluate::{CachedEvaluator, WorkloadMeasurement};
 use crate::grade::{Speedup, Weights};
 use crate::interval::SpeedupInterval;
 use crate::limits::Feasible;
-use crate::recommend::{HarmMeter, Judgement, Refused};
+use crate::recommend::{Care, HarmMeter, Judgement, Refused};
 use crate::search::{self, Found, PriorKnowledge, Progress, Settings, Trial, Verdict};
 use crate::space::{ParameterChange, Point, changes};
 use crate::task::Task;
@@ -192,7 +192,7 @@ pub fn run(
         spent_after,
         not_taken_back,
         max_harm: task.max_harm.as_ref().map(|harm| harm.share),
-        judgement: Judgement::of(task, &drive.config, refused, held_out, evaluator)?,
+        judgement: Judgement::of(task, &drive.config, refused, held_out, Care::Verdict, evaluator)?,
     })
 }
 

@@ -46,6 +46,14 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Whether it is measured on windows and could run whole: all of its traces can be read again,
+    /// and have no more than [`WHOLE_MAX`] requests in all.
+    pub(crate) fn can_run_whole(&self) -> bool {
+        let requests = self.traces.iter().map(Trace::whole_requests).sum::<Option<u64>>();
+        self.traces.iter().any(|trace| trace.windows().is_some())
+            && requests.is_some_and(|requests| requests <= WHOLE_MAX)
+    }
+
     /// This workload with a share of the windows of its long traces.
     pub(crate) fn with_fewer_windows(&self, share: f64) -> Self {
         let fewer = |trace: &Trace| match trace.windows() {

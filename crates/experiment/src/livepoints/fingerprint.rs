@@ -7,7 +7,7 @@ const BLOCK_REQUESTS: usize = 1_024;
 
 /// The hash of the requests so far.
 #[derive(Default)]
-pub(super) struct Fingerprint {
+pub(crate) struct Fingerprint {
     hasher: blake3::Hasher,
     block: Vec<u8>,
 }

@@ -3,7 +3,8 @@
 use super::{SampledError, SampledReport, WindowServer, WindowTask};
 use crate::error::SourceError;
 use crate::experiment::Experiment;
-use crate::fit::AddressFit;
+use crate::fit::{AddressFit, Fitted};
+use crate::livepoints::fingerprint::Fingerprint;
 use crate::livepoints::{LivePoints, LivePointsError, SampleOptions, Sampler};
 use crate::preparation::Start;
 use crate::prepare::Upcoming;
@@ -19,8 +20,15 @@ const FIRST_WINDOWS: usize = 60;
 /// Requests between two looks at the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Passes over requests. One that crosses `end`, where addresses are folded back, goes on at the
-/// beginning of a drive; windows cannot say that, so it is moved to end there.
+/// A request of the only tenant. One that crosses `end`, where addresses are folded back, goes on at
+/// the beginning of a drive; windows cannot say that, so it is moved to end there.
+fn within(request: Request, end: Option<Sectors>) -> Request {
+    let last = end.map(|end| Sectors(end.0.saturating_sub(request.sectors.into())));
+    let lba = last.map_or(request.lba, |last| request.lba.min(last));
+    Request { tenant: TenantId(0), lba, ..request }
+}
+
+/// Passes over requests, each [`within`] `end`.
 fn pass(
     requests: impl Iterator<Item = Result<Request, SourceError>>,
     options: &SampleOptions,
@@ -30,10 +38,7 @@ fn pass(
 ) -> Result<Sampler, SampledError> {
     let mut sampler = Sampler::new(*options)?;
     for (request, nth) in requests.zip(0..) {
-        let request = request?;
-        let last = end.map(|end| Sectors(end.0.saturating_sub(request.sectors.into())));
-        let lba = last.map_or(request.lba, |last| request.lba.min(last));
-        sampler.push(&Request { tenant: TenantId(0), lba, ..request })?;
+        sampler.push(&within(request?, end))?;
         if u64::is_multiple_of(nth, LOOK_EVERY) {
             told(if nth == 0 { 0 } else { LOOK_EVERY });
             if stop.load(Ordering::Relaxed) {
@@ -60,14 +65,46 @@ impl RequestSource {
         stop: &AtomicBool,
         told: &dyn Fn(u64),
     ) -> Result<Option<LivePoints>, SampledError> {
-        let page = page_sectors(options.page_bytes);
-        let requests = self.open(&[space], page, &Position::default())?;
-        let end = (self.fit == Some(AddressFit::Wrap)).then_some(space);
+        let (requests, end) = self.passed(space, options)?;
         let sampler = pass(requests, options, end, stop, told)?;
         if sampler.requests() <= above {
             return Ok(None);
         }
         Ok(Some(sampler.finish()?))
+    }
+
+    /// All requests that [`RequestSource::sample`] has passed over for these live-points, on drives
+    /// that have `space` sectors; `None` if there are others by now.
+    ///
+    /// # Errors
+    /// Requests do not come.
+    pub fn requests_of(
+        &self,
+        points: &LivePoints,
+        space: Sectors,
+    ) -> Result<Option<Vec<Request>>, SourceError> {
+        let (requests, end) = self.passed(space, &points.options)?;
+        let (mut all, mut fingerprint) = (Vec::new(), Fingerprint::default());
+        for request in requests {
+            let request = within(request?, end);
+            fingerprint.push(&request);
+            all.push(request);
+            if all.len() as u64 > points.requests {
+                return Ok(None);
+            }
+        }
+        Ok((fingerprint.finish() == points.about.fingerprint).then_some(all))
+    }
+
+    /// Its requests for drives that have `space` sectors, and where addresses are folded back.
+    fn passed(
+        &self,
+        space: Sectors,
+        options: &SampleOptions,
+    ) -> Result<(Fitted, Option<Sectors>), SourceError> {
+        let page = page_sectors(options.page_bytes);
+        let requests = self.open(&[space], page, &Position::default())?;
+        Ok((requests, (self.fit == Some(AddressFit::Wrap)).then_some(space)))
     }
 }
 

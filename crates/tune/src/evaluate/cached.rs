@@ -7,7 +7,7 @@ use crate::memory::{
     AutoDb, Batch, DbError, EvaluationInputs, EvaluationKey, EvaluationRecord, EvaluationSubject,
     RecordKind, StoredAnswer, WarmUp, canonical, configuration_digest,
 };
-use crate::workload::{NamedError, Windows, Workload};
+use crate::workload::{Windows, Workload};
 use ssdtune_model::CheckedConfig;
 use ssdtune_sim::{Filling, Replay};
 use std::cmp::Reverse;
@@ -35,9 +35,6 @@ pub enum MeasureError {
     /// The evaluator does not work.
     #[error(transparent)]
     Evaluator(#[from] ExternalError),
-    /// A trace that is too long to be kept cannot be read once more.
-    #[error(transparent)]
-    Trace(#[from] Box<NamedError>),
     /// The caller asked to stop. Everything measured so far is stored.
     #[error("interrupted")]
     Interrupted,

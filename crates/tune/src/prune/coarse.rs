@@ -3,6 +3,7 @@
 use super::{Finding, PruneSettings, Sweep, TargetMeter};
 use crate::error::TuneError;
 use crate::evaluate::{Measurement, WorkloadMeasurement};
+use crate::exercised::{mechanism, never_used};
 use crate::space::number;
 use ssdtune_experiment::Start;
 use ssdtune_model::catalogue::{self, Kind, Legal, Parameter, Value};
@@ -14,21 +15,6 @@ const FACTORS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 /// Sections of the catalogue that do not describe hardware: the run itself, energy constants,
 /// peculiarities of MQSim.
 const NO_HARDWARE: [&str; 3] = ["run.", "energy.", "compat."];
-
-/// The mechanism without which a parameter has no effect, by its name in [`Report::never_fired`].
-///
-/// [`Report::never_fired`]: ssdtune_sim::Report::never_fired
-fn mechanism(key: &str) -> Option<&'static str> {
-    let starts = |part: &str| key.starts_with(part);
-    match key {
-        "mapping.overprovisioning" | "flash.block_erase_latency_ns" => Some("garbage collection"),
-        "mapping.cmt_capacity_bytes" => Some("mapping misses"),
-        _ if starts("gc.") => Some("garbage collection"),
-        _ if starts("wear.") => Some("static wear levelling"),
-        _ if starts("suspension.") => Some("suspension"),
-        _ => None,
-    }
-}
 
 /// Numeric parameters of the hardware.
 fn numeric() -> impl Iterator<Item = &'static Parameter> {
@@ -146,22 +132,6 @@ fn sweep_row(
     let values = values(row, base).into_iter().take(swept).map(number).collect();
     performances.truncate(swept);
     Sweep { key: row.key.to_owned(), values, performances, finding }
-}
-
-/// Whether no run used a mechanism. False if nothing is known about any run.
-fn never_used(measured: &[&Measurement], mechanism: &str) -> bool {
-    let runs = measured
-        .iter()
-        .flat_map(|measurement| [measurement.open.as_ref(), measurement.closed.as_ref()]);
-    let mut runs = runs.flatten().peekable();
-    if runs.peek().is_none() {
-        return false;
-    }
-    runs.all(|run| match mechanism {
-        "garbage collection" => run.collections == 0,
-        "mapping misses" => run.mapping_misses == 0,
-        name => run.never_fired.iter().any(|unused| unused == name),
-    })
 }
 
 /// Whether a switch or a category belongs to a mechanism that the baseline never used. Suspension

@@ -10,6 +10,7 @@
 
 use super::choice::{Choice, choose};
 use super::judgement::Judgement;
+use super::measured::Care;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
 use crate::grade::{Speedup, Weights};
@@ -71,7 +72,8 @@ pub fn ablate(
         let found = run(&task, &prior, settings, evaluator, &mut |_, _| {})?;
         let Choice { number, refused } = choose(&task, &found, evaluator)?;
         let best = &found.trials[number];
-        let judgement = Judgement::of(&task, &best.config, refused, held_out, evaluator)?;
+        let judgement =
+            Judgement::of(&task, &best.config, refused, held_out, Care::Verdict, evaluator)?;
         let others = best.others.clone().unwrap_or_default();
         let row = AblationRow {
             value,

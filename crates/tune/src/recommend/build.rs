@@ -1,21 +1,21 @@
 //! Makes a recommendation from a finished search.
 
-use super::choice::{Choice, HarmMeter, Refused, choose};
+use super::choice::{Choice, Refused, choose};
 use super::front::{self, Front, Pick, Picked};
 use super::judgement::Judgement;
 use super::measured::{Care, STATES, table};
+use super::simplify::{Chosen, Simplifier};
 use super::{
     Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
     SpeedupTable, TopConfiguration, Verdicts,
 };
-use crate::breach::TraceSet;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
 use crate::interval::disagreement;
-use crate::limits::{Feasible, controller_pins, endurance_bytes};
+use crate::limits::{controller_pins, endurance_bytes};
 use crate::search::{Found, Settings, Trial, Verdict};
-use crate::space::{PART, Point, changes};
+use crate::space::{PART, changes};
 use crate::task::Task;
 use crate::workload::{Trace, Workload};
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, document};
@@ -31,18 +31,11 @@ pub struct Options {
     pub pick: Pick,
 }
 
-/// A change without importance: taking it back loses less performance than this.
-const NOTHING: f64 = 2e-4;
 /// The least gain, as a logarithm, that is divided among changes: a hundredth. Shares of less would
 /// be shares of nothing.
 const SHARED_MIN: f64 = 0.01;
 /// A change that alone brings this share of the gain is told apart.
 const MOST: f64 = 0.5;
-/// Less gain than this is worth no more of the price than this: 1 %, as a logarithm.
-const WORTH: f64 = 0.01;
-/// The greatest loss of grade that is accepted when changes without importance are taken back.
-const GRADE_SLACK: f64 = 5e-4;
-
 /// Makes a recommendation from a finished search. This takes some more evaluations.
 ///
 /// # Errors
@@ -58,14 +51,16 @@ pub fn recommend(
     let (Choice { number, refused }, front) = chosen(task, settings, found, options, evaluator)?;
     let best = &found.trials[number];
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
-    let (drive, mut importance) = collector.simplify(best, front.is_some())?;
+    let simplifier = Simplifier { task, evaluator, found, notes: &mut collector.notes };
+    let (drive, mut importance) = simplifier.simplify(best, front.is_some())?;
     let Chosen { config, grade, .. } = drive;
     collector.one_change_alone(&config, &mut importance)?;
     // What was held out gives the verdict, if something was.
     let care = if options.held_out.is_some() { Care::Search } else { Care::Verdict };
     let training = collector.table(&config, care)?;
     let ignoring_others = collector.ignoring_others(&config)?;
-    let judgement = Judgement::of(task, &config, refused, options.held_out.as_deref(), evaluator)?;
+    let held_out = options.held_out.as_deref();
+    let judgement = Judgement::of(task, &config, refused, held_out, Care::Whole, evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
     collector.note_what_to_know(&training, held_out.as_ref().unwrap_or(&training));
     let mut named: DeviceConfig = (*config).clone();
@@ -162,22 +157,22 @@ pub fn evidence_max(
     let held_out = options.held_out.iter().flatten();
     let base = &found.trials[0].point;
     let changes = task.space.differing(base, &best.point) as u64;
-    // Each change taken back, each alone, all idle ones taken back, and four tables.
+    // Each change taken back, each alone beside the drive, and all idle ones taken back; three
+    // tables of two drives.
     let target = task.target.traces.len() as u64;
     let mut changed = 2 * changes * target;
     if task.limits.prices.is_some() {
         // Each change may cost more than it brings; then the others are taken back once more.
         changed += changes * all + changes * changes.saturating_sub(1) / 2 * target;
     }
-    let judged = options.held_out.iter().flatten().take(1).chain([&task.target]);
-    let mut traces_judged = judged.flat_map(|workload| &workload.traces);
-    if evaluator.behind().preparation().is_used() || traces_judged.any(Trace::can_run_whole) {
+    let whole = options.held_out.iter().flatten().take(1).any(Workload::can_run_whole);
+    if evaluator.behind().preparation().is_used() || whole {
         changed += 2 * STATES * target;
     }
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =
         [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
-    Ok(changed + 5 * all + 2 * held_out + 3 * validation)
+    Ok(changed + 7 * all + target + 2 * held_out + 3 * validation)
 }
 
 /// What a search with these settings asks.
@@ -200,15 +195,6 @@ pub fn question(task: &Task, settings: &Settings, evaluator: &dyn Evaluator) -> 
     }
 }
 
-/// A drive on the way from the best trial to the one that is recommended.
-struct Chosen {
-    point: Point,
-    config: CheckedConfig,
-    /// The performance (formula 1) on the target.
-    performance: f64,
-    grade: f64,
-}
-
 /// Collects the evidence.
 struct EvidenceCollector<'a> {
     task: &'a Task,
@@ -218,166 +204,6 @@ struct EvidenceCollector<'a> {
 }
 
 impl EvidenceCollector<'_> {
-    /// The axes on which a point differs from the baseline, in groups that are taken back together.
-    fn groups(&self, point: &Point) -> Vec<Vec<usize>> {
-        let space = &self.task.space;
-        let base = &self.found.trials[0].point;
-        let bound = [self.task.limits.capacity_axes(space), space.dram_axes()];
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut taken = vec![false; space.axes().len()];
-        for axis in 0..space.axes().len() {
-            if taken[axis] || point.0[axis] == base.0[axis] {
-                continue;
-            }
-            let together = bound.iter().find(|all| all.contains(&axis));
-            let members = match together {
-                Some(all) => (all.iter().copied())
-                    .filter(|other| point.0[*other] != base.0[*other])
-                    .collect(),
-                None => vec![axis],
-            };
-            members.iter().for_each(|member: &usize| taken[*member] = true);
-            groups.push(members);
-        }
-        groups
-    }
-
-    /// The point with some axes set back to the baseline.
-    fn without(&self, point: &Point, axes: &[usize]) -> Point {
-        let base = &self.found.trials[0].point;
-        let mut back = point.clone();
-        axes.iter().for_each(|axis| back.0[*axis] = base.0[*axis]);
-        back
-    }
-
-    fn target_speedup(&self, answer: &WorkloadMeasurement) -> Speedup {
-        answer.speedup_over(&self.found.baseline.target)
-    }
-
-    /// Takes back each change of a drive alone. Returns the axes and the importance of each,
-    /// greatest first.
-    fn importance(&self, drive: &Chosen) -> Result<Vec<(Vec<usize>, Importance)>, TuneError> {
-        let Task { space, base, limits, target, weights, .. } = self.task;
-        let groups = self.groups(&drive.point);
-        let single: Vec<_> = (groups.iter())
-            .map(|axes| limits.feasible(space, base, &self.without(&drive.point, axes)))
-            .collect();
-        let questions: Vec<_> =
-            single.iter().flatten().map(|found| (&found.config, target)).collect();
-        let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
-        let each = groups.into_iter().zip(&single).map(|(axes, feasible)| {
-            let answer = feasible.as_ref().and_then(|_| answers.next()).and_then(Result::ok);
-            let without = answer.map(|measured| self.target_speedup(&measured));
-            let loss = without.map(|speedup| drive.performance - weights.performance(&speedup));
-            let keys = axes.iter().map(|axis| space.axes()[*axis].key().to_owned()).collect();
-            (axes, Importance { keys, loss, without, alone: None })
-        });
-        let mut all: Vec<_> = each.collect();
-        let size = |importance: &Importance| importance.loss.unwrap_or(f64::INFINITY);
-        all.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
-        Ok(all)
-    }
-
-    /// Takes back what brings nothing, and then what brings less than it costs. Returns the drive
-    /// that is left, and the importance of its changes. A drive of a front stays as it is, since
-    /// what brings no speed may serve another aim.
-    fn simplify(
-        &mut self,
-        best: &Trial,
-        is_of_front: bool,
-    ) -> Result<(Chosen, Vec<Importance>), TuneError> {
-        let mut drive = Chosen {
-            point: best.point.clone(),
-            config: best.config.clone(),
-            performance: best.performance.unwrap_or(0.0),
-            grade: best.grade.unwrap_or(0.0),
-        };
-        let mut importance = self.importance(&drive)?;
-        if is_of_front {
-            return Ok((drive, importance.into_iter().map(|(_, change)| change).collect()));
-        }
-        let is_idle = |change: &Importance| change.loss.is_some_and(|loss| loss < NOTHING);
-        let idle: Vec<usize> = (importance.iter())
-            .filter(|(_, change)| is_idle(change))
-            .flat_map(|(axes, _)| axes.iter().copied())
-            .collect();
-        let back = if idle.is_empty() { None } else { self.taken_back(&drive, &idle)? };
-        if let Some(simpler) = back.filter(|back| back.grade >= drive.grade - GRADE_SLACK) {
-            self.notes.push(format!(
-                "changes of the best trial that brought nothing and were taken back: {}",
-                idle.len()
-            ));
-            drive = simpler;
-            importance.retain(|(axes, _)| axes.iter().all(|axis| !idle.contains(axis)));
-        }
-        let mut dear = Vec::new();
-        while let Some((cheaper, keys)) = self.worth_more(&drive, &importance)? {
-            (drive, importance) = (cheaper, Vec::new());
-            dear.push(keys);
-            importance.extend(self.importance(&drive)?);
-        }
-        if !dear.is_empty() {
-            self.notes.push(format!(
-                "taken back, since it gained less than 1 % for more than 1 % of the price: {}",
-                dear.join("; ")
-            ));
-        }
-        Ok((drive, importance.into_iter().map(|(_, change)| change).collect()))
-    }
-
-    /// A drive without the change that costs most among those that gain less than 1 % of the target
-    /// for more than 1 % of the price; `None` if there is no such change.
-    fn worth_more(
-        &mut self,
-        drive: &Chosen,
-        importance: &[(Vec<usize>, Importance)],
-    ) -> Result<Option<(Chosen, String)>, TuneError> {
-        let Task { space, base, limits, .. } = self.task;
-        let Some(prices) = &limits.prices else { return Ok(None) };
-        let price = prices.of(&drive.config);
-        let little = |change: &Importance| change.loss.is_some_and(|loss| loss < WORTH);
-        let mut saving: Vec<_> = (importance.iter())
-            .filter(|(_, change)| little(change))
-            .filter_map(|(axes, change)| {
-                let back = limits.feasible(space, base, &self.without(&drive.point, axes))?;
-                let less = price / prices.of(&back.config);
-                (less.ln() > WORTH).then_some((less, axes, change))
-            })
-            .collect();
-        saving.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (_, axes, change) in saving {
-            if let Some(back) = self.taken_back(drive, axes)?
-                && drive.performance - back.performance < WORTH
-            {
-                return Ok(Some((back, change.keys.join(", "))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// A drive with some axes set back to the baseline, measured on every workload; `None` if it
-    /// breaks a limit or cannot serve one.
-    fn taken_back(&mut self, drive: &Chosen, axes: &[usize]) -> Result<Option<Chosen>, TuneError> {
-        let Task { space, base, limits, target, others, weights, .. } = self.task;
-        let back = limits.feasible(space, base, &self.without(&drive.point, axes));
-        let Some(Feasible { point, config }) = back else { return Ok(None) };
-        let mut questions = vec![(&config, target)];
-        questions.extend(others.iter().map(|other| (&config, other)));
-        let answers: Result<Vec<_>, String> =
-            self.evaluator.measure_workloads(&questions)?.into_iter().collect();
-        let Ok(answers) = answers else { return Ok(None) };
-        let performance = weights.performance(&self.target_speedup(&answers[0]));
-        let rest = answers[1..].iter().zip(&self.found.baseline.others);
-        let rest: Vec<Speedup> = rest.map(|(own, base)| own.speedup_over(base)).collect();
-        let parts: Vec<f64> = rest.iter().map(|speedup| weights.performance(speedup)).collect();
-        let grade = weights.grade(performance, &parts);
-        let over = |watts: f64| self.task.over_power(TraceSet::Search, watts).is_some();
-        let is_kept = !answers[0].average_watts().is_some_and(over)
-            && self.task.harm(TraceSet::Search, &rest).is_empty()
-            && HarmMeter::on_validation(self.task, self.evaluator).breaches(&config)?.is_empty();
-        Ok(is_kept.then_some(Chosen { point, config, performance, grade }))
-    }
-
     /// Looks for a change that alone brings most of the gain: then the baseline stumbles over one
     /// setting, which is not what a search is for. The change whose loss is greatest is tried; all
     /// are where the losses do not add up to half of the gain, since each of several would do.
@@ -390,7 +216,9 @@ impl EvidenceCollector<'_> {
         let Some(best) = space.point(config) else { return Ok(()) };
         let losses: f64 = importance.iter().filter_map(|change| change.loss).sum();
         let whole = self.evaluator.measure_workloads(&[(config, target)])?.swap_remove(0);
-        let Ok(whole) = whole.map(|measured| self.target_speedup(&measured)) else { return Ok(()) };
+        let over =
+            |measured: WorkloadMeasurement| measured.speedup_over(&self.found.baseline.target);
+        let Ok(whole) = whole.map(over) else { return Ok(()) };
         let gain = weights.performance(&whole);
         let tried = if losses < MOST * gain { importance.len() } else { 1 };
         let mut tried: Vec<&mut Importance> = importance.iter_mut().take(tried).collect();
@@ -407,7 +235,7 @@ impl EvidenceCollector<'_> {
         let mut answers = self.evaluator.measure_workloads(&questions)?.into_iter();
         for (change, _) in tried.iter_mut().zip(&drives).filter(|(_, drive)| drive.is_some()) {
             let answer = answers.next().and_then(Result::ok);
-            change.alone = answer.map(|measured| self.target_speedup(&measured));
+            change.alone = answer.map(over);
         }
         let share = |alone: &Speedup| weights.performance(alone) / gain;
         let each = tried.iter().filter_map(|change| Some((&change.keys, change.alone.as_ref()?)));

@@ -30,18 +30,19 @@ pub struct Judgement {
 
 impl Judgement {
     /// Measures a drive that was chosen, on held-out workloads (the target, then the others) and on
-    /// the validation traces of the task.
+    /// the validation traces of the task, with this care for the target.
     pub(crate) fn of(
         task: &Task,
         config: &CheckedConfig,
         refused: Vec<Refused>,
         held_out: Option<&[Workload]>,
+        care: Care,
         evaluator: &CachedEvaluator,
     ) -> Result<Self, MeasureError> {
         let held_out = match held_out {
             Some(workloads) => {
                 let workloads: Vec<&Workload> = workloads.iter().collect();
-                Some(table(evaluator, &task.base, config, &workloads, Care::Verdict)?)
+                Some(table(evaluator, &task.base, config, &workloads, care)?)
             }
             None => None,
         };

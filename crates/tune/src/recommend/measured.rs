@@ -3,21 +3,23 @@
 use super::{DriveResult, SpeedupInterval, SpeedupTable, WorkloadResult};
 use crate::evaluate::{CachedEvaluator, MeasureError, Measurement, RunFacts, WorkloadMeasurement};
 use crate::grade::{Figures, Speedup};
-use crate::workload::Workload;
+use crate::workload::{Trace, Workload};
 use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::borrow::Cow;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
+pub(crate) enum Care {
     /// What the search has measured: the windows of long traces that were drawn for it, and one
     /// state of used drives.
     Search,
     /// As many windows as tell the speedups to 2 %; where not even all would, no more than
-    /// [`times`](crate::workload::Windows::times) allows. A target whose windows do not tell them
-    /// to 2 % runs whole, where that can be done. From [`STATES`] states it does, and so does a
-    /// target of used drives.
+    /// [`times`](crate::workload::Windows::times) allows. Used drives serve a whole target from
+    /// [`STATES`] states.
     Verdict,
+    /// As for the verdict. A target whose windows do not tell it to 2 % runs whole as well, where
+    /// that can be done, from [`STATES`] states.
+    Whole,
 }
 
 /// The states of used drives from which a target is served for the verdict. Long use leaves a drive
@@ -40,7 +42,7 @@ pub(super) fn rows(
     let mut rows = Vec::new();
     for (pair, workload) in answers.chunks(2).zip(workloads) {
         let (mut own, mut workload) = (row(workload, pair), Cow::Borrowed(*workload));
-        let missing = |own: &WorkloadResult| windows_missing(own).filter(|_| care == Care::Verdict);
+        let missing = |own: &WorkloadResult| windows_missing(own).filter(|_| care != Care::Search);
         while let Some(wider) = missing(&own).and_then(|by| wider(&workload, by)) {
             let again = evaluator.measure_workloads(&[(base, &wider), (config, &wider)])?;
             own = row(&wider, &again);
@@ -101,12 +103,14 @@ pub(super) fn table(
 ) -> Result<SpeedupTable, MeasureError> {
     let mut rows = rows(evaluator, base, config, workloads, care)?;
     let mut target = rows.remove(0);
-    if care == Care::Verdict {
-        let whole = whole(workloads[0], &target)?;
-        if evaluator.behind().preparation().is_used() || whole.is_some() {
-            let workload = whole.as_ref().unwrap_or(workloads[0]);
-            tell_from_states(&mut target, evaluator, [base, config], workload)?;
-        }
+    if care == Care::Whole
+        && !is_precise(&target)
+        && config != base
+        && let Some(whole) = whole(workloads[0])
+    {
+        tell_from_states(&mut target, evaluator, [base, config], &whole)?;
+    } else if care != Care::Search && evaluator.behind().preparation().is_used() {
+        tell_from_states(&mut target, evaluator, [base, config], workloads[0])?;
     }
     let each: Vec<Speedup> = rows.iter().map(|row| row.speedup).collect();
     let some = !each.is_empty();
@@ -122,18 +126,19 @@ pub(super) fn table(
     })
 }
 
-/// The whole traces of a target whose windows do not tell its speedups to 2 %; `None` where they
-/// do, or where one of its traces cannot run whole.
-fn whole(target: &Workload, row: &WorkloadResult) -> Result<Option<Workload>, MeasureError> {
-    if row.interval.as_ref().is_none_or(SpeedupInterval::is_precise) {
-        return Ok(None);
+/// Whether the speedups of a row are known to 2 %, or are those of whole traces.
+fn is_precise(row: &WorkloadResult) -> bool {
+    row.interval.as_ref().is_none_or(SpeedupInterval::is_precise)
+}
+
+/// The whole traces of a target that is measured on windows; `None` where one of them cannot run
+/// whole, or is another one by now.
+fn whole(target: &Workload) -> Option<Workload> {
+    if !target.can_run_whole() {
+        return None;
     }
-    let mut traces = Vec::new();
-    for trace in &target.traces {
-        let Some(whole) = trace.whole().map_err(Box::new)? else { return Ok(None) };
-        traces.push(whole);
-    }
-    Ok(Some(Workload { traces, ..target.clone() }))
+    let traces = target.traces.iter().map(Trace::whole).collect::<Option<_>>()?;
+    Some(Workload { traces, ..target.clone() })
 }
 
 /// Tells the speedups of a drive on a workload of whole traces from several states of the drives.
@@ -153,6 +158,7 @@ fn tell_from_states(
         // The seed alone is another, so it is as sound as before.
         other.check().unwrap_or_else(|_| drive.clone())
     };
+    let windows = row.interval.take();
     let mut measured: Vec<WorkloadMeasurement> = Vec::new();
     let mut speedups: Vec<Speedup> = Vec::new();
     // Where chance has no part in the start, or in what follows, two states tell as much as all.
@@ -164,6 +170,9 @@ fn tell_from_states(
             some.flat_map(|state| drives.map(|drive| in_state(drive, state))).collect();
         let questions: Vec<_> = states.iter().map(|drive| (drive, workload)).collect();
         let answers = evaluator.measure_workloads(&questions)?;
+        if measured.is_empty() {
+            *row = self::row(workload, &answers[..2]);
+        }
         let Ok(answers) = answers.into_iter().collect::<Result<Vec<_>, String>>() else {
             // It cannot serve the workload from one of them: the row says what it does from the
             // first.
@@ -172,10 +181,9 @@ fn tell_from_states(
         speedups.extend(answers.chunks(2).map(|pair| pair[1].speedup_over(&pair[0])));
         measured.extend(answers);
     }
-    (row.baseline, row.own) = (drive_result(Some(&measured[0])), drive_result(Some(&measured[1])));
     row.speedup = Speedup::mean(&speedups);
     let told = SpeedupInterval::of_states(&speedups);
-    row.interval = Some(match row.interval.take() {
+    row.interval = Some(match windows {
         Some(windows) => told.in_place_of(windows, workload),
         None => told,
     });
@@ -233,7 +241,7 @@ fn drive_result(answer: Option<&WorkloadMeasurement>) -> DriveResult {
 mod tests {
     use super::*;
     use crate::evaluate::{EvaluationError, Evaluator, InProcess, Job};
-    use crate::workload::{HeldTrace, LoadOptions, NamedWorkload, Sampling, Trace};
+    use crate::workload::{HeldTrace, LoadOptions, NamedWorkload, Sampling};
     use ssdtune_experiment::Preparation;
     use ssdtune_model::{Nanos, Sectors, presets};
     use ssdtune_trace::workload::{Generator, Seed, bundled};
@@ -319,7 +327,7 @@ mod tests {
         let interval = |row: &WorkloadResult| row.interval.clone().expect("windows");
         let on_windows = told(&sampled, Care::Search);
         assert!(!interval(&on_windows).is_precise() && interval(&on_windows).windows > 0);
-        let verdict = told(&sampled, Care::Verdict);
+        let verdict = told(&sampled, Care::Whole);
         let of_verdict = interval(&verdict);
         assert!(of_verdict.is_precise(), "{of_verdict:?}");
         assert_eq!((of_verdict.whole, of_verdict.states, of_verdict.windows), (20_000, 2, 0));

@@ -4,6 +4,7 @@
 use super::parameters::parameter_lines;
 use super::{Recommendation, WorkloadResult};
 use crate::grade::{LatencyFigure, Speedup};
+use crate::interval::SpeedupInterval;
 
 /// Changes that the sentence names; the table of parameters has all.
 const NAMED: usize = 2;
@@ -24,13 +25,17 @@ pub fn first_sentence(result: &Recommendation) -> String {
         };
     }
     let (told, known) = match &result.held_out {
-        Some(held_out) if is_whole(&held_out.target) => {
+        Some(held_out) if held_out.target.is_whole() => {
             (&held_out.target, "over the whole trace, of which the search saw some windows")
         }
         Some(held_out) => (&held_out.target, "on requests that the search never saw"),
         None => (&result.training.target, "on the requests of the search; no others were tried"),
     };
-    let far = if told.interval.is_some() { " (95 % intervals)" } else { "" };
+    let far = if told.interval.as_ref().is_some_and(SpeedupInterval::has_width) {
+        " (95 % intervals)"
+    } else {
+        ""
+    };
     // Whoever asked for a price or a speed must not take the next figures for an answer.
     let missed = result.front.as_ref().filter(|front| !front.reached);
     let missed = missed.map_or(String::new(), |front| format!("Not found is {}. ", front.picked));
@@ -43,11 +48,6 @@ pub fn first_sentence(result: &Recommendation) -> String {
         endurance(result.endurance_bytes),
         changes(result)
     )
-}
-
-/// Whether a speedup is that of a whole trace in place of its windows.
-fn is_whole(row: &WorkloadResult) -> bool {
-    row.interval.as_ref().is_some_and(|interval| interval.whole > 0)
 }
 
 /// What the grade is made of, in the words of its formula.

@@ -14,7 +14,9 @@ pub fn text(result: &Recommendation) -> Text {
     judgement(result).into_iter().for_each(|line| _ = text.line(line));
     effort(result, &mut text);
     if let Some(held_out) = &result.held_out {
-        text.line("\nSpeedups on held-out traces (latency, throughput)").table(speedups(held_out));
+        let on = if held_out.target.is_whole() { "whole traces" } else { "held-out traces" };
+        text.line(format_args!("\nSpeedups on {on} (latency, throughput)"))
+            .table(speedups(held_out));
     }
     text.line("\nSpeedups on the traces of the search").table(speedups(&result.training));
     if !result.validation.is_empty() {

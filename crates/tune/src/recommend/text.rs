@@ -40,7 +40,8 @@ pub fn markdown(recommendation: &Recommendation) -> String {
         recommendation.validation.iter().for_each(|row| add_row(&mut text, row));
     }
     if let Some(table) = &recommendation.held_out {
-        let _ = writeln!(text, "\n## Held-out traces\n\n{}", rows(table));
+        let on = if table.target.is_whole() { "Whole traces" } else { "Held-out traces" };
+        let _ = writeln!(text, "\n## {on}\n\n{}", rows(table));
     }
     let _ = writeln!(text, "## Traces of the search\n\n{}", rows(&recommendation.training));
     let _ =

@@ -1,7 +1,6 @@
 //! Workloads by name. A name stands for a bundled model, a model file, a trace file, or several
 //! trace files.
 
-use super::windows::WholeTrace;
 use super::{Trace, WINDOWS, Windows, Workload, published_depth};
 use ssdtune_experiment::livepoints::{LivePoints, SampleOptions};
 use ssdtune_experiment::sampled::SampledError;
@@ -121,12 +120,6 @@ pub enum NamedError {
          begin with --start footprint"
     )]
     Windows {
-        /// The path.
-        path: String,
-    },
-    /// A trace that was sampled is another one when it is read again.
-    #[error("{path} has changed since its windows were taken: search again")]
-    Changed {
         /// The path.
         path: String,
     },
@@ -302,11 +295,11 @@ impl NamedWorkload {
     /// # Errors
     /// A trace cannot be read, has no request or does not fit, or a model is not valid.
     pub fn load(&self, options: &LoadOptions) -> Result<Workload, NamedError> {
-        let LoadOptions { seed, requests, depth, space, fit, .. } = *options;
+        let LoadOptions { seed, requests, depth, .. } = *options;
         let traces = match &self.origin {
             Origin::Model(model) => {
                 let generator = Generator::new(model, seed).map_err(NamedError::Model)?;
-                vec![fitted(&model.name, generator.take(requests).collect(), space, fit)?]
+                vec![fitted(&model.name, generator.take(requests).collect(), options)?]
             }
             Origin::Held(held) => vec![held.load(options)?],
             Origin::Traces(files) => {
@@ -317,7 +310,7 @@ impl NamedWorkload {
                     }
                     let (all, warnings) =
                         ssdtune_experiment::read_first(path, &self.read, requests)?;
-                    Ok(Trace { warnings, ..fitted(file, all, space, fit)? })
+                    Ok(Trace { warnings, ..fitted(file, all, options)? })
                 };
                 files.iter().map(one).collect::<Result<_, NamedError>>()?
             }
@@ -363,7 +356,7 @@ impl HeldTrace {
         }
         let first = self.requests.iter().take(options.requests).copied().collect();
         let warnings = self.warnings.clone();
-        Ok(Trace { warnings, ..fitted(&self.name, first, options.space, options.fit)? })
+        Ok(Trace { warnings, ..fitted(&self.name, first, options)? })
     }
 }
 
@@ -390,48 +383,19 @@ fn sampled(
         ..SampleOptions::default()
     };
     let points = source.sample(options.space, &how, above, &AtomicBool::new(false), &|_| {})?;
-    let whole = WholeTrace { source, space: options.space };
-    let windows = |points| Windows::new(Arc::new(points), WINDOWS).of_whole(whole);
-    Ok(points.map(|points| Trace::of_windows(name.to_owned(), windows(points))))
-}
-
-impl Trace {
-    /// The trace with all its requests: itself, or, if it is measured on windows, read again.
-    /// `None` where there is nothing to read, or too much.
-    ///
-    /// # Errors
-    /// It cannot be read, or is another one by now.
-    pub(crate) fn whole(&self) -> Result<Option<Self>, NamedError> {
-        let Some(windows) = self.windows() else { return Ok(Some(self.clone())) };
-        let Some(WholeTrace { source, space }) = windows.whole() else { return Ok(None) };
-        let requests = windows.points().requests as usize;
-        match source.load(requests)?.map(|held| held.origin) {
-            Some(Source::Memory { requests: all, .. }) if all.len() == requests => {
-                let whole = fitted(&self.name, Arc::unwrap_or_clone(all), *space, source.fit)?;
-                Ok(Some(Self { warnings: self.warnings.clone(), ..whole }))
-            }
-            _ => Err(NamedError::Changed { path: self.name.clone() }),
-        }
-    }
-
-    /// Whether [`Trace::whole`] would have to read it, and could.
-    pub(crate) fn can_run_whole(&self) -> bool {
-        self.windows().is_some_and(|windows| windows.whole().is_some())
-    }
+    Ok(points.map(|points| {
+        let windows = Windows::new(Arc::new(points), WINDOWS);
+        Trace::of_windows(name.to_owned(), windows.of_whole(source, options.space))
+    }))
 }
 
 /// A trace of requests that lie within the smallest drive. What else to do with them is the rule of
 /// `simulate`.
-fn fitted(
-    name: &str,
-    mut all: Vec<Request>,
-    space: Sectors,
-    fit: Option<AddressFit>,
-) -> Result<Trace, NamedError> {
-    let trace = || name.to_owned();
+fn fitted(name: &str, mut all: Vec<Request>, options: &LoadOptions) -> Result<Trace, NamedError> {
+    let (space, trace) = (options.space, || name.to_owned());
     let beyond = |all: &[Request]| all.iter().position(|request| request.end() > space);
     let Some(first) = beyond(&all) else { return Ok(Trace::new(name, all)) };
-    match fit {
+    match options.fit {
         Some(AddressFit::InDrive) => {}
         // A request that crosses the end goes on at the beginning; the drive sees to that.
         Some(AddressFit::Wrap) => all.iter_mut().for_each(|request| request.lba.0 %= space.0),

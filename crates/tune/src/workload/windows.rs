@@ -23,8 +23,8 @@ use std::sync::Arc;
 pub const WINDOWS: usize = 44;
 /// Windows that are measured at most to know a speedup better, if that is not known to 2 % by all.
 const MOST: usize = 240;
-/// A trace that windows tell no interval of runs whole for the verdict if it has no more requests:
-/// both loops of two drives from five states are twenty runs, some minutes on two processors.
+/// A target whose windows do not tell a verdict to 2 % runs whole if it has no more requests: both
+/// loops of two drives from five states are twenty runs, some minutes on two processors.
 pub const WHOLE_MAX: u64 = 2_000_000;
 /// The fewest windows of a draw: races decide on no fewer.
 const WINDOWS_MIN: usize = 10;
@@ -48,10 +48,10 @@ pub struct Windows {
 
 /// A trace that was sampled and can be read once more.
 #[derive(Clone, Debug)]
-pub(super) struct WholeTrace {
-    pub source: RequestSource,
+struct WholeTrace {
+    source: RequestSource,
     /// The sectors of the smallest drive.
-    pub space: Sectors,
+    space: Sectors,
 }
 
 impl Windows {
@@ -77,15 +77,12 @@ impl Windows {
         Self { drawn, ..Self::new(points, 0) }
     }
 
-    /// These windows of a trace that can be read again.
+    /// These windows of a trace whose requests come from this source, for drives of `space`
+    /// sectors. A trace that is too long to be run whole is not read again.
     #[must_use]
-    pub(super) fn of_whole(self, whole: WholeTrace) -> Self {
-        Self { whole: Some(Arc::new(whole)), ..self }
-    }
-
-    /// Where the whole trace can be read again; `None` if it has more than [`WHOLE_MAX`] requests.
-    pub(super) fn whole(&self) -> Option<&WholeTrace> {
-        self.whole.as_deref().filter(|_| self.points.requests <= WHOLE_MAX)
+    pub(super) fn of_whole(self, source: RequestSource, space: Sectors) -> Self {
+        let whole = Arc::new(WholeTrace { source, space });
+        Self { whole: (self.points.requests <= WHOLE_MAX).then_some(whole), ..self }
     }
 
     /// Two sets of other windows: every second one, and those between them. What one has taught is
@@ -243,6 +240,23 @@ impl Trace {
     pub(crate) fn window_halves(&self) -> Option<(Self, Self)> {
         let (one, other) = self.windows()?.clone().halves();
         Some((self.with_windows(one), self.with_windows(other)))
+    }
+
+    /// The trace with all its requests: itself or, if it is measured on windows, read again. `None`
+    /// where there is nothing to read, or where other requests are there by now.
+    pub(crate) fn whole(&self) -> Option<Self> {
+        let Some(windows) = self.windows() else { return Some(self.clone()) };
+        let WholeTrace { source, space } = windows.whole.as_deref()?;
+        let requests = source.requests_of(&windows.points, *space).ok()??;
+        Some(Self { warnings: self.warnings.clone(), ..Self::new(&*self.name, requests) })
+    }
+
+    /// The requests of [`Trace::whole`], before anything is read.
+    pub(super) fn whole_requests(&self) -> Option<u64> {
+        match self.windows() {
+            Some(windows) => windows.whole.is_some().then_some(windows.points.requests),
+            None => Some(self.length as u64),
+        }
     }
 
     /// This trace, measured on these windows of it.

@@ -5,8 +5,10 @@ use crate::evaluate::{CachedEvaluator, InProcess};
 use crate::task::Task;
 use crate::workload::{LoadOptions, NamedWorkload, Sampling, Workload};
 use crate::{Weights, limits::Limits, space::Space};
+use ssdtune_experiment::AddressFit;
 use ssdtune_model::{CheckedConfig, Sectors, presets};
 use ssdtune_trace::workload::{Generator, Seed, bundled};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 const REQUESTS: usize = 40_000;
@@ -86,21 +88,31 @@ fn a_sampled_trace_can_be_read_again_unless_it_has_changed() {
     let directory = tempfile::tempdir().unwrap();
     let path = file(&directory);
     let named = NamedWorkload::parse(&path).unwrap();
-    let (own, whole) = (named.load(&options(10_000)).unwrap(), named.load(&options(1_000_000)));
-    let trace = &own.traces[0];
-    let again = trace.whole().unwrap().expect("it is short enough");
-    assert_eq!(again.digest(), whole.unwrap().traces[0].digest());
-    let (one, other) = trace.window_halves().unwrap();
-    assert!(
-        one.can_run_whole() && other.with_windows(other.windows().unwrap().every()).can_run_whole()
-    );
+    for fit in [None, Some(AddressFit::Compact), Some(AddressFit::Wrap)] {
+        let space = Sectors(if fit == Some(AddressFit::Wrap) { 1 << 20 } else { 1 << 40 });
+        let sampled = named.load(&LoadOptions { fit, space, ..options(10_000) }).unwrap();
+        assert!(sampled.can_run_whole());
+        let again = sampled.traces[0].whole().expect("it has not changed");
+        assert_eq!(again.requests().len(), REQUESTS);
+        // What was sampled lies where it lay.
+        let places = |own: &[Request]| -> BTreeSet<(u64, u64)> {
+            own.iter().map(|request| (request.at.0, request.lba.0)).collect()
+        };
+        let windows = &sampled.traces[0].windows().unwrap().points().windows;
+        let whole = places(again.requests());
+        assert!(windows.iter().all(|window| places(&window.requests).is_subset(&whole)), "{fit:?}");
+    }
+    let mut halves = named.load(&options(10_000)).unwrap();
+    assert!(halves.split_windows().can_run_whole() && halves.can_run_whole());
     let text = std::fs::read_to_string(&path).unwrap();
-    let shorter: Vec<&str> = text.lines().take(30_000).collect();
-    std::fs::write(&path, shorter.join("\n")).unwrap();
-    let changed = trace.whole().unwrap_err().to_string();
-    assert!(changed.contains("long.csv has changed"), "{changed}");
+    let other = text.replacen(",W,", ",R,", 1);
+    assert_eq!(text.len(), other.len());
+    for changed in [other, text.lines().take(30_000).collect::<Vec<_>>().join("\n")] {
+        std::fs::write(&path, changed).unwrap();
+        assert!(halves.traces[0].whole().is_none());
+    }
     std::fs::remove_file(&path).unwrap();
-    assert!(trace.whole().is_err());
+    assert!(halves.traces[0].whole().is_none());
 }
 
 #[test]
