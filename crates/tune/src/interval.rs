@@ -1,5 +1,5 @@
-//! How far speedups are known that come from windows of long traces, or from several states of a
-//! used drive.
+//! How far speedups are known that come from windows of long traces, or from whole traces on drives
+//! in several states.
 
 use crate::evaluate::{WindowFigures, WorkloadMeasurement};
 use crate::grade::Speedup;

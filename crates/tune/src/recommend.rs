@@ -12,14 +12,17 @@
 //!    as groups, because one alone would break the limits.
 //! 3. Changes without importance are taken back together, if the grade does not suffer
 //!    and no other workload does. A recommendation should not change what does not matter.
-//! 4. What gains less than 1 % of the target for more than 1 % of the price is taken back, the
+//! 4. Changes of collection that gain less than 1 % are taken back where no drive collected: what
+//!    they do once it does, no run has tried.
+//! 5. What gains less than 1 % of the target for more than 1 % of the price is taken back, the
 //!    dearest first, where there is a price list.
-//! 5. The baseline runs with the most important change alone. A note says so if that brings most of
+//! 6. The baseline runs with the most important change alone. A note says so if that brings most of
 //!    the gain: such a baseline stumbles over one setting.
-//! 6. The configuration that is best for the target alone is run on the other workloads, for the
+//! 7. The configuration that is best for the target alone is run on the other workloads, for the
 //!    rows of table 1 that ignore them.
-//! 7. Held-out traces, which no decision has seen, are run last; where drives were used before,
-//!    the target from several states of them, so that its speedups have intervals.
+//! 8. Held-out traces, which no decision has seen, are run last; where drives were used before,
+//!    the target from several states of them, so that its speedups have intervals; where windows of
+//!    a long trace do not tell 2 %, the trace whole.
 //!
 //! Cost: one evaluation of the target for each change, and one of each workload for each table.
 //!
