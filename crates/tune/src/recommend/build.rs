@@ -157,10 +157,10 @@ pub fn evidence_max(
     let held_out = options.held_out.iter().flatten();
     let base = &found.trials[0].point;
     let changes = task.space.differing(base, &best.point) as u64;
-    // Each change taken back, each alone beside the drive, and all idle ones taken back; three
-    // tables of two drives.
+    // Each change taken back, and once more where some went that nothing has tried; each alone
+    // beside the drive; all idle ones taken back, and all untried ones; three tables of two drives.
     let target = task.target.traces.len() as u64;
-    let mut changed = 2 * changes * target;
+    let mut changed = 3 * changes * target;
     if task.limits.prices.is_some() {
         // Each change may cost more than it brings; then the others are taken back once more.
         changed += changes * all + changes * changes.saturating_sub(1) / 2 * target;
@@ -172,7 +172,7 @@ pub fn evidence_max(
     let validation = task.max_harm.iter().flat_map(|harm| &harm.validation);
     let [held_out, validation] =
         [traces(&mut held_out.into_iter()), traces(&mut validation.into_iter())];
-    Ok(changed + 7 * all + target + 2 * held_out + 3 * validation)
+    Ok(changed + 8 * all + target + 2 * held_out + 3 * validation)
 }
 
 /// What a search with these settings asks.

@@ -17,8 +17,8 @@ pub(crate) enum Care {
     /// [`times`](crate::workload::Windows::times) allows. Used drives serve a whole target from
     /// [`STATES`] states.
     Verdict,
-    /// As for the verdict. A target whose windows do not tell it to 2 % runs whole as well, where
-    /// that can be done, from [`STATES`] states.
+    /// The same, and where windows do not tell the speedups on the target to 2 %, the whole target
+    /// from [`STATES`] states, if it can run whole.
     Whole,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn table(
     })
 }
 
-/// Whether the speedups of a row are known to 2 %, or are those of whole traces.
+/// Whether the speedups of a row are known to 2 %, or do not come from windows.
 fn is_precise(row: &WorkloadResult) -> bool {
     row.interval.as_ref().is_none_or(SpeedupInterval::is_precise)
 }

@@ -100,10 +100,9 @@ impl Simplifier<'_> {
         Ok(all)
     }
 
-    /// Takes back what brings nothing, then what no run has tried, and then what brings less than it
-    /// costs. Returns the drive
-    /// that is left, and the importance of its changes. A drive of a front stays as it is, since
-    /// what brings no speed may serve another aim.
+    /// Takes back what brings nothing, what no run has tried, and then what brings less than it
+    /// costs. Returns the drive that is left, and the importance of its changes. A drive of a front
+    /// stays as it is, since what brings no speed may serve another aim.
     pub fn simplify(
         mut self,
         best: &Trial,
