@@ -20,8 +20,8 @@ const FIRST_WINDOWS: usize = 60;
 /// Requests between two looks at the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// A request of the only tenant. One that crosses `end`, where addresses are folded back, goes on at
-/// the beginning of a drive; windows cannot say that, so it is moved to end there.
+/// A request of the only tenant. One that crosses `end`, where addresses are folded back, goes on
+/// at the beginning of a drive; windows cannot say that, so it is moved to end there.
 fn within(request: Request, end: Option<Sectors>) -> Request {
     let last = end.map(|end| Sectors(end.0.saturating_sub(request.sectors.into())));
     let lba = last.map_or(request.lba, |last| request.lba.min(last));
