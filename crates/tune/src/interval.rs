@@ -24,7 +24,7 @@ pub struct SpeedupInterval {
     #[serde(skip_serializing_if = "is_zero")]
     pub states: usize,
     /// Requests of the traces that ran whole since windows do not tell them to 2 %; 0 for others.
-    /// What collects, is late and has few seconds are then the windows.
+    /// `collects`, `is_late` and `few_seconds` are then those of the windows.
     #[serde(skip_serializing_if = "is_zero")]
     pub whole: usize,
     /// One of the drives collects in the windows: what they say depends on how far it is in that,

@@ -23,7 +23,7 @@ pub(super) struct PerPage<V> {
 }
 
 impl<V: Copy + Default> PerPage<V> {
-    /// For a drive with so many logical pages.
+    /// Notes of `pages` logical pages, of which nothing is known yet.
     pub fn new(pages: usize) -> Self {
         Self { notes: vec![V::default(); pages], parts: vec![false; pages.div_ceil(PART)] }
     }

@@ -17,8 +17,9 @@ pub(crate) enum Care {
     /// [`times`](crate::workload::Windows::times) allows. Used drives serve a whole target from
     /// [`STATES`] states.
     Verdict,
-    /// The same, and where windows do not tell the speedups on the target to 2 %, the whole target
-    /// from [`STATES`] states, if it can run whole.
+    /// As much as for [`Care::Verdict`]. If the target's windows still do not tell both speedups
+    /// to 2 %, all of its requests run, from [`STATES`] states of both drives, where the traces can
+    /// be read again and are short enough.
     Whole,
 }
 
