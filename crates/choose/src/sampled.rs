@@ -26,7 +26,8 @@ use ssdtune_estimate::{
 };
 use ssdtune_experiment::livepoints::{LivePoints, LivePointsError, SampleOptions, TAIL};
 use ssdtune_experiment::sampled::{
-    LATE_MAX, NoInterval, Reached, SampledError, SampledTraces, WindowRun, WindowServer, WindowTask,
+    LATE_MAX, NoInterval, Reached, SampledError, SampledTraces, WindowRun, WindowServer,
+    WindowTask, waits_for_flash,
 };
 use ssdtune_experiment::{Experiment, Load};
 use ssdtune_model::SECTOR_BYTES;
@@ -272,6 +273,7 @@ impl<'a> Run<'a> {
             }
         };
         let no_interval = self.no_interval();
+        let waits = waits_for_flash(&self.windows);
         let estimate = |value: f64, interval: Option<Interval>| {
             let interval = interval.filter(|_| no_interval.is_none());
             let (low, high) = (interval.map(|own| own.low), interval.map(|own| own.high));
@@ -284,7 +286,7 @@ impl<'a> Run<'a> {
                 run.since_arrival.sum()
             }),
             Figure::Throughput => {
-                self.ratio(&reached, &|run| run.served.span_ns / 1e9, &|run| self.bytes(run))
+                self.ratio(&reached, &|run| run.taken_ns(waits) / 1e9, &|run| self.bytes(run))
             }
             Figure::WriteAmplification => write_amplification,
             Figure::P99 | Figure::Endurance => None,
@@ -355,11 +357,11 @@ impl Told<'_> {
             && pairs().all(|(one, other)| {
                 start(&self.run, one.window) == start(&first.run, other.window)
             });
-        let ratio = |of: &dyn Fn(&WindowRun) -> f64| {
+        let ratio = |[above, below]: [&dyn Fn(&WindowRun) -> f64; 2]| {
             let pair = |(own, first): (&WindowRun, &WindowRun)| Measured {
                 chance,
-                below: of(first),
-                above: of(own),
+                below: below(first),
+                above: above(own),
             };
             Ratio::of(&pairs().map(pair).collect::<Vec<_>>(), reach)
         };
@@ -374,12 +376,14 @@ impl Told<'_> {
         Figures::of(|at| match Figure::ALL[at] {
             _ if !is_paired => None,
             Figure::Mean => {
-                ratio(&|run| run.since_arrival.sum()).map(|own| times(own.value, own.interval))
+                let sum: &dyn Fn(&WindowRun) -> f64 = &|run| run.since_arrival.sum();
+                ratio([sum; 2]).map(|own| times(own.value, own.interval))
             }
             Figure::P99 => tail().map(|own| times(own.value, own.interval)),
             Figure::Throughput => {
                 // The bytes are those of the same requests, so only the times differ.
-                let slower = ratio(&|run| run.served.span_ns)?;
+                let [mine, their] = [own, other].map(|windows| waits_for_flash(windows));
+                let slower = ratio([&|run| run.taken_ns(mine), &|run| run.taken_ns(their)])?;
                 let turned = |own: Interval| Interval { low: 1.0 / own.high, high: 1.0 / own.low };
                 Some(times(1.0 / slower.value, slower.interval.map(turned)))
             }

@@ -12,6 +12,7 @@
 
 mod cells;
 mod compare;
+mod owed;
 mod report;
 mod shared;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod whole;
 
 pub use cells::{SampledCell, SampledCells, SampledDocument, SampledTraces};
 pub use compare::Comparison;
+pub use owed::{Owed, waits_for_flash};
 pub use report::{
     Estimated, LATE_MAX, NoInterval, OpEstimates, Reached, SampledReport, SampledRun,
 };
@@ -34,6 +36,7 @@ use crate::livepoints::{
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
 use crate::source::is_pipe;
+use owed::Buffered;
 use rayon::prelude::*;
 use ssdtune_estimate::Latencies;
 use ssdtune_model::CheckedConfig;
@@ -83,6 +86,11 @@ pub struct WindowRun {
     /// waits for longer than requests take in the drive, and before it the drive was idle for less
     /// time than the slowest request of the window takes.
     pub waits_from_before: bool,
+    /// Whether the data cache keeps pages that are written twice in a second: not where written
+    /// pages are safe in a write buffer, and leave it as soon as they are on flash.
+    pub keeps_by_seconds: bool,
+    /// What a closed loop owes to flash at its end.
+    pub owed: Owed,
     /// How long it took the drive, and for what: in closed loops its clock is told from that.
     pub timed: Timed,
     /// What the drive reports of all that it has done since it was restored: what was on its way
@@ -299,7 +307,7 @@ const MATTERS: f64 = 0.01;
 pub fn seconds_are_few(points: &LivePoints, runs: &[WindowRun]) -> bool {
     let sum = |value: &dyn Fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
     let requests = sum(&|run| run.served.requests as f64);
-    let is_closed = runs.iter().any(|run| run.replay != Replay::Open);
+    let is_closed = runs.iter().any(|run| run.replay != Replay::Open && run.keeps_by_seconds);
     let each = sum(&|run| run.served.span_ns) / 1e9 / requests.max(1.0);
     let timed: Vec<Timed> = runs.iter().map(|run| run.timed).collect();
     let matters = Timed::program_share(&timed) * points.epochs_matter(1.0 / each.max(1e-12));
@@ -318,7 +326,8 @@ fn serve_window(
     let mut drive = restorer.drive(window, OBSERVE).map_err(LivePointsError::from)?;
     let before = Counted::of(&drive);
     let page = f64::from(drive.past_room(TenantId(0)).page_sectors);
-    let coming = drive.sectors_on_the_way(TenantId(0)) as f64 / page;
+    let before_it = drive.sectors_on_the_way(TenantId(0));
+    let coming = before_it as f64 / page;
     let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
     let completions = completed(&mut drive, stream, window, stop)?;
     let after = Counted::of(&drive);
@@ -333,6 +342,9 @@ fn serve_window(
     };
     let moving = measured().filter(|done| matches!(done.op, Op::Read | Op::Write));
     let since_arrival = moving.map(|done| (done.completed - done.arrived).0).collect();
+    let room = drive.past_room(TenantId(0)).on_the_way * page as u64;
+    let buffered = Buffered { before: before_it, after: drive.unwritten_when_served(), room };
+    let share = (numbers.end - numbers.start) as f64 / window.requests.len() as f64;
     let waits = match replay {
         Replay::Open => waits_ns(&completions, &numbers),
         Replay::Closed(_) => [0.0; 2],
@@ -345,6 +357,8 @@ fn serve_window(
         by_op: [of(Some(Op::Read)), of(Some(Op::Write))],
         since_arrival: Latencies::new(since_arrival),
         flash,
+        keeps_by_seconds: !drive.past_room(TenantId(0)).is_buffer,
+        owed: buffered.owed(restorer.device(), replay, share),
         timed,
         energy: (after.joules - before.joules, after.seconds - before.seconds),
         busy: after.busy.since(before.busy),

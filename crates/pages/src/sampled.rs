@@ -107,6 +107,10 @@ fn why(reason: &str) -> &str {
              the trace"
         }
         "few-seconds" => "because a closed loop that ends soon depends on what the cache keeps",
+        "write-buffer" => {
+            "because the closed loop fills the drive's write buffer and then waits for flash, \
+             which windows do not see: run the whole trace"
+        }
         "collection" => {
             "because the drive collects in the windows, where means have been seen 1 to 9 % off, \
              write amplification 21 and percentiles 29 %: run the whole trace, with several seeds \

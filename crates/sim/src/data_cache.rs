@@ -113,6 +113,9 @@ pub(crate) struct DataCache {
     epochs: Table<TenantId, u32>,
     /// When the present epoch ends at the earliest.
     epoch_ends: Nanos,
+    /// The times in nanoseconds at which sectors from the cache were on flash, all added up.
+    #[serde(skip)]
+    written_at: u128,
     dram: DramChannel,
     flushes: Flushes,
     /// Streams that are read ahead of; `None` if none are.
@@ -205,6 +208,7 @@ impl DataCache {
             partitions: (0..partitions).map(partition).collect(),
             epochs: tenants.iter().map(|_| 1).collect(),
             epoch_ends: Nanos::ZERO,
+            written_at: 0,
             dram: DramChannel::new(config, partitions, servers.number(Server::Dram)),
             flushes: Flushes::new(tenants.len()),
             ahead: ReadAhead::new(config),

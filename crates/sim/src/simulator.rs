@@ -157,8 +157,21 @@ pub struct Simulator {
     config: CheckedConfig,
     tenants: Vec<Tenant>,
     ending: Ending,
-    /// The mean die's work up to the moment at which the last run had served everything.
-    worked_when_served: Option<Nanos>,
+    /// How things stood when the last run had served everything.
+    when_served: Option<WhenServed>,
+}
+
+/// How things stood when a run had served everything.
+#[derive(Clone, Copy)]
+struct WhenServed {
+    /// The time.
+    at: Nanos,
+    /// What the mean die had worked.
+    worked: Nanos,
+    /// Sectors on their way from the data cache to flash.
+    on_the_way: u64,
+    /// When the others had been there, all added up.
+    written_at: u128,
 }
 
 impl Simulator {
@@ -177,7 +190,7 @@ impl Simulator {
     ) -> Result<Self, SimError> {
         let core = Core::new(config, tenants, observe)?;
         let (config, tenants) = (config.clone(), tenants.to_vec());
-        Ok(Self { core, config, tenants, ending: Ending::Running, worked_when_served: None })
+        Ok(Self { core, config, tenants, ending: Ending::Running, when_served: None })
     }
 
     /// Runs streams to their ends. `keep_going` is called every few thousand events; if it returns
@@ -217,7 +230,7 @@ impl Simulator {
         mut watch: impl FnMut(&mut Self, Look) -> bool,
     ) -> Outcome {
         let mut sources = self.start(streams);
-        self.worked_when_served = None;
+        self.when_served = None;
         let (mut interval_end, mut unchecked) = (interval, 0);
         self.core.host.sources_known = true;
         let outcome = loop {
@@ -263,11 +276,14 @@ impl Simulator {
     fn take_events(&mut self, until: Nanos, sources: &[Source<'_>]) -> Stop {
         let mut left = BATCH;
         let all_came = sources.iter().all(|&(_, _, ended)| ended);
-        while all_came && self.worked_when_served.is_none() {
+        while all_came && self.when_served.is_none() {
             let waiting = |&(inbox, _, _): &Source<'_>| self.core.host.ready(inbox).0;
             let unserved = self.in_flight() as usize + sources.iter().map(waiting).sum::<usize>();
             if unserved == 0 {
-                self.worked_when_served = Some(self.worked());
+                let (at, worked) = (self.core.now(), self.worked());
+                let cache = &self.core.cache;
+                let (on_the_way, written_at) = (cache.sectors_to_flash(), cache.written_at());
+                self.when_served = Some(WhenServed { at, worked, on_the_way, written_at });
                 break;
             }
             // An event completes a few requests at most.

@@ -12,7 +12,7 @@ use ssdtune_experiment::sampled::LATE_MAX;
 pub(crate) const PRECISION: f64 = 0.02;
 
 /// Where the speedups of a drive lie with 95 %.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpeedupInterval {
     /// That of latency; `None` where windows do not tell.
     pub latency: Option<Interval>,
@@ -24,7 +24,7 @@ pub struct SpeedupInterval {
     #[serde(skip_serializing_if = "is_zero")]
     pub states: usize,
     /// Requests of the traces that ran whole since windows do not tell them to 2 %; 0 for others.
-    /// `collects`, `is_late` and `few_seconds` are then those of the windows.
+    /// `collects`, `is_late`, `few_seconds`, `waits_for_flash` then say what its windows are like.
     #[serde(skip_serializing_if = "is_zero")]
     pub whole: usize,
     /// One of the drives collects in the windows: what they say depends on how far it is in that,
@@ -36,6 +36,9 @@ pub struct SpeedupInterval {
     /// A trace writes pages again and again, and one of the drives is soon done with it in the
     /// closed loop: what its data cache keeps depends on luck.
     pub few_seconds: bool,
+    /// The closed loop fills the write buffer of one of the drives and waits for flash: how full
+    /// the buffer is when a window begins is not known.
+    pub waits_for_flash: bool,
 }
 
 impl SpeedupInterval {
@@ -53,19 +56,9 @@ impl SpeedupInterval {
             runs.into_iter().flatten().any(|run| run.collections > 0)
         });
         let windows = pairs().map(|(own, _)| own.windows.len()).sum();
+        let none = Self { windows, collects, ..Self::default() };
         if collects {
-            let (latency, throughput, is_late, few_seconds) = (None, None, false, false);
-            let (states, whole) = (0, 0);
-            return Some(Self {
-                latency,
-                throughput,
-                windows,
-                states,
-                whole,
-                collects,
-                is_late,
-                few_seconds,
-            });
+            return Some(none);
         }
         let each: Vec<Option<[Ratio; 2]>> = (workload.traces.iter().zip(pairs()))
             .filter_map(|(trace, (own, reference))| {
@@ -85,12 +78,13 @@ impl SpeedupInterval {
         let joined = |of: usize| joined(&each, of, workload.traces.len());
         let is_late = [own, reference].iter().any(|one| late_share(one) > LATE_MAX);
         let latency = joined(0).filter(|_| !is_late);
-        let few_seconds = pairs().any(|(own, reference)| {
-            own.windows.iter().chain(&reference.windows).any(|window| window.few_seconds)
-        });
-        let throughput = joined(1).filter(|_| !few_seconds);
-        let (states, whole) = (0, 0);
-        Some(Self { latency, throughput, windows, states, whole, collects, is_late, few_seconds })
+        let any = |is: fn(&WindowFigures) -> bool| {
+            pairs().any(|(own, reference)| own.windows.iter().chain(&reference.windows).any(is))
+        };
+        let few_seconds = any(|window| window.few_seconds);
+        let waits_for_flash = any(|window| window.waits_for_flash);
+        let throughput = joined(1).filter(|_| !few_seconds && !waits_for_flash);
+        Some(Self { latency, throughput, is_late, few_seconds, waits_for_flash, ..none })
     }
 
     /// The interval of speedups that were measured from several states of used drives. Their
@@ -103,20 +97,16 @@ impl SpeedupInterval {
         Self {
             latency: of(|speedup| speedup.latency),
             throughput: of(|speedup| speedup.throughput),
-            windows: 0,
             states: speedups.len(),
-            whole: 0,
-            collects: false,
-            is_late: false,
-            few_seconds: false,
+            ..Self::default()
         }
     }
 
     /// This one, of whole traces, in place of that of their windows.
     pub(crate) fn in_place_of(self, windows: Self, whole: &Workload) -> Self {
-        let Self { collects, is_late, few_seconds, .. } = windows;
+        let Self { collects, is_late, few_seconds, waits_for_flash, .. } = windows;
         let whole = whole.traces.iter().map(|trace| trace.requests().len()).sum();
-        Self { whole, collects, is_late, few_seconds, ..self }
+        Self { whole, collects, is_late, few_seconds, waits_for_flash, ..self }
     }
 
     /// Whether anything is left open: figures of whole traces need not differ from state to state.
@@ -192,6 +182,13 @@ impl SpeedupInterval {
                     .to_owned(),
             );
         }
+        if self.waits_for_flash {
+            return Some(
+                "in a closed loop a drive's write buffer fills and then waits for flash, which \
+                 windows do not see: no interval of throughput is given"
+                    .to_owned(),
+            );
+        }
         let from = match self.states {
             0 => format!("{windows} windows"),
             states => format!("{states} states of a used drive"),
@@ -209,6 +206,8 @@ impl SpeedupInterval {
             "in some a drive cannot keep up with the trace"
         } else if self.few_seconds {
             "in a closed loop luck decides what a data cache keeps"
+        } else if self.waits_for_flash {
+            "in a closed loop a write buffer fills and then waits for flash"
         } else {
             "too few, or too unlike each other"
         };

@@ -99,6 +99,9 @@ pub struct WindowFigures {
     /// loop, so that luck decides what its data cache keeps.
     #[serde(default)]
     pub few_seconds: bool,
+    /// The closed loop fills the write buffer and waits for flash, which a window does not see.
+    #[serde(default)]
+    pub waits_for_flash: bool,
 }
 
 /// What a drive achieved on a workload: one measurement for each trace, in the order of the traces.

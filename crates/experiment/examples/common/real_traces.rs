@@ -6,7 +6,7 @@ use ssdtune_trace::{ReadOptions, Request, TenantId, workload};
 use std::error::Error;
 
 /// Real traces: what to call them, and their files in `$SSDTUNE_SHARED/traces`.
-pub const FILES: [(&str, &str); 10] = [
+pub const FILES: [(&str, &str); 12] = [
     ("telegram", "mobile_telegram_exec.csv.xz"),
     ("you_cut", "mobile_you_cut_exec.csv.xz"),
     ("webserver", "blkreplay_linux-webserver-2.load.xz"),
@@ -17,6 +17,8 @@ pub const FILES: [(&str, &str); 10] = [
     ("postmark", "disksim_postmark-aligned2.trace.xz"),
     ("tencent", "caffeine_tencent_cloud_storage-sample.csv.xz"),
     ("hadoop", "hadoop_eternity10_D.csv.xz"),
+    ("llm", "llm_opt7b_512tok.trace.xz"),
+    ("mssql", "blkreplay_windows-mssql.load.xz"),
 ];
 /// Bundled models, for traces that are longer.
 pub const MODELS: [&str; 2] = ["prxy_0", "database"];

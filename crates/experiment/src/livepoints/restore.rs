@@ -142,6 +142,11 @@ impl<'a> Restorer<'a> {
         })
     }
 
+    /// The drive.
+    pub fn device(&self) -> &CheckedConfig {
+        self.device
+    }
+
     /// Goes by another clock.
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }

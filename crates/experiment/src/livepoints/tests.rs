@@ -4,7 +4,7 @@ use super::recency::{LANES, Lane, Recency, depth};
 use super::record::{NEVER, Record};
 use super::*;
 use crate::preparation::{Preparation, Start};
-use crate::sampled::{Comparison, WindowTask};
+use crate::sampled::{Comparison, NoInterval, WindowTask};
 use ssdtune_model::config::Allocation;
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, Sectors, presets, scramble};
 use ssdtune_sim::{Observe, Replay};
@@ -291,6 +291,50 @@ fn windows_of_a_drive_that_programs_all_the_time_take_as_long_as_in_the_full_run
     assert!(bias < -0.5, "{bias:.3}");
 }
 
+/// A closed loop that writes faster than flash does: it fills the write buffer, which takes longer
+/// than a window, and from then on waits for flash.
+#[test]
+fn windows_of_a_loop_that_fills_a_write_buffer_pay_for_it_and_one_that_does_not_owes_nothing() {
+    let request = |nth: u64, read: bool| Request {
+        at: Nanos(nth),
+        lba: Sectors(8 * (scramble(nth) % 3_000)),
+        sectors: 8,
+        tenant: TenantId(0),
+        op: if read { Op::Read } else { Op::Write },
+    };
+    let options =
+        SampleOptions { windows: 40, warm_up: 60, measured: 100, ..SampleOptions::default() };
+    let mut config = DeviceConfig::clone(&drive(4_096, 4_096, 262_144));
+    (config.bus.channels, config.bus.chips_per_channel) = (4, 1);
+    (config.flash.dies_per_chip, config.flash.planes_per_die) = (2, 1);
+    config.flash.blocks_per_plane = 1_024;
+    config.cache.write_buffer = Bytes(2 << 20);
+    let (device, preparation) = (config.check().unwrap(), Preparation::of(Start::Footprint, 1));
+    let compared = |reads: u64| {
+        let all: Vec<Request> =
+            (0..20_000).map(|nth| request(nth, scramble(nth ^ 1) % 100 < reads)).collect();
+        let points = sampled(&all, options);
+        let windows: Vec<usize> = (0..points.windows.len()).collect();
+        let (points, device, preparation) = (&points, &device, &preparation);
+        let task = WindowTask { points, device, preparation, replay: Replay::Closed(16) };
+        Comparison::of(task, &windows, &all).unwrap()
+    };
+    let writes = compared(0);
+    let (bias, _) = writes.bias(|window| window.span_ns);
+    assert!(bias < -0.2, "{bias:.3}");
+    let writes = writes.paid();
+    let (bias, error) = writes.bias(|window| window.span_ns);
+    assert_eq!(writes.no_interval, Some(NoInterval::WriteBuffer));
+    assert!(bias.abs() < 0.1 + 2.0 * error, "{bias:.3} +- {error:.3}");
+    // Latencies do not know of it.
+    let (bias, _) = writes.bias(|window| window.latency_ns);
+    assert!(bias < -0.2, "{bias:.3}");
+    let reads = compared(99).paid();
+    let (bias, error) = reads.bias(|window| window.span_ns);
+    assert_eq!(reads.no_interval, Some(NoInterval::FewWindows));
+    assert!(bias.abs() < 0.05 + 2.0 * error, "{bias:.3} +- {error:.3}");
+}
+
 /// What the pass keeps, and what drives do with it, to the bit: other ways to compute it are not to
 /// change it.
 #[test]
@@ -318,7 +362,7 @@ fn windows_and_their_runs_are_those_of_before() {
         }
     }
     let answers = (digest(runs), RESTORED_EPOCH);
-    assert_eq!(answers, (3_870_368_899, 4), "raise RESTORED_EPOCH if answers have changed");
+    assert_eq!(answers, (3_870_368_899, 5), "raise RESTORED_EPOCH if answers have changed");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What restored windows are worth: the same windows inside a full run beside them.
 
-use super::{OBSERVE, SampledError, WindowServer, WindowTask};
+use super::{
+    NoInterval, OBSERVE, SampledError, WindowRun, WindowServer, WindowTask, waits_for_flash,
+};
 use crate::livepoints::{LivePointsError, Replayed};
 use crate::prepare::Blank;
 use crate::serve::{Served, serve};
@@ -15,6 +17,10 @@ pub struct Comparison {
     pub full: Vec<Replayed>,
     /// Restored.
     pub restored: Vec<Replayed>,
+    /// What they owe to flash beside the time that they took, in nanoseconds.
+    pub owed_ns: Vec<f64>,
+    /// Why no interval is told of them, if none is.
+    pub no_interval: Option<NoInterval>,
 }
 
 impl Comparison {
@@ -38,7 +44,22 @@ impl Comparison {
         };
         let full = windows.iter().map(inside).collect();
         let runs = WindowServer::new(task, windows, &stop)?.serve(windows, &stop, &|_| {})?;
-        Ok(Self { full, restored: runs.into_iter().map(|run| run.served).collect() })
+        let waits = waits_for_flash(&runs);
+        let owed = |run: &WindowRun| run.taken_ns(waits) - run.served.span_ns;
+        Ok(Self {
+            full,
+            owed_ns: runs.iter().map(owed).collect(),
+            no_interval: NoInterval::of(points, &runs),
+            restored: runs.into_iter().map(|run| run.served).collect(),
+        })
+    }
+
+    /// With what windows owe added to the time that they took, as it is told.
+    pub fn paid(mut self) -> Self {
+        for (restored, owed) in self.restored.iter_mut().zip(&mut self.owed_ns) {
+            restored.span_ns += std::mem::take(owed);
+        }
+        self
     }
 
     /// How far the mean of the restored windows is off that of the others, as a share of it, and

@@ -1,6 +1,6 @@
 //! What windows say of the whole trace.
 
-use super::{WindowRun, seconds_are_few};
+use super::{WindowRun, seconds_are_few, waits_for_flash};
 use crate::livepoints::LivePoints;
 use serde::Serialize;
 use ssdtune_estimate::{
@@ -35,6 +35,9 @@ pub enum NoInterval {
     /// A closed loop that writes pages again and again and ends soon: what the data cache keeps
     /// depends on luck.
     FewSeconds,
+    /// A closed loop that fills the write buffer: how full it is when a window begins, and which
+    /// dies it waits for, is not known.
+    WriteBuffer,
     /// The drive collects in the windows, and a restored drive is not as far in its collections as
     /// it would be there.
     Collection,
@@ -52,6 +55,7 @@ impl NoInterval {
             _ if runs.iter().any(WindowRun::collects) => Some(Self::Collection),
             _ if late_share(runs) > LATE_MAX => Some(Self::Backlog),
             _ if seconds_are_few(points, runs) => Some(Self::FewSeconds),
+            _ if waits_for_flash(runs) => Some(Self::WriteBuffer),
             _ if runs.len() < WINDOWS_MIN && !is_whole() => Some(Self::FewWindows),
             _ => None,
         }
@@ -72,6 +76,13 @@ impl NoInterval {
                                  drive is done with it in less than 100 seconds, where closed \
                                  loops on windows have been up to 16 % off; run the whole trace"
                 .to_owned(),
+            Self::WriteBuffer => {
+                "no intervals: the closed loop fills the drive's write buffer and \
+                                  then waits for flash, which windows do not see: latencies are \
+                                  too short, and bandwidth, which pays for what the buffer holds \
+                                  at their ends, has been up to half off; run the whole trace"
+                    .to_owned()
+            }
             Self::Collection => "no intervals: the drive collects in the windows, where means \
                                  have been seen 1 to 9 % off, write amplification 21 and \
                                  percentiles 29 %; run the whole trace, with several seeds of \
@@ -136,6 +147,7 @@ impl SampledReport {
     pub fn of(points: &LivePoints, runs: &[WindowRun]) -> Option<Self> {
         let drawn = Drawn::of(points, runs)?;
         let no_interval = NoInterval::of(points, runs);
+        let waits = waits_for_flash(runs);
         let drawn = Drawn { has_intervals: no_interval.is_none(), ..drawn };
         let ratio = |below: &dyn Fn(&WindowRun) -> f64, above: &dyn Fn(&WindowRun) -> f64| {
             drawn.ratio(below, above)
@@ -152,7 +164,7 @@ impl SampledReport {
             run: drawn.run,
             no_interval,
             latency_ns: ops.iter().filter_map(|(name, of)| drawn.op(name, *of)).collect(),
-            bandwidth_bytes_per_s: ratio(&|run| run.served.span_ns / 1e9, &|run| {
+            bandwidth_bytes_per_s: ratio(&|run| run.taken_ns(waits) / 1e9, &|run| {
                 512.0 * run.served.sectors as f64
             })?,
             write_amplification: ratio(&|run| run.flash.host as f64, &programmed),

@@ -247,6 +247,9 @@ fn short_closed_loops_that_write_pages_again_and_again_leave_no_interval() {
     assert!(seconds_are_few(&points, &runs));
     let told = SampledReport::of(&points, &runs).unwrap();
     assert_eq!(told.no_interval, Some(NoInterval::FewSeconds));
+    let in_buffers = |run: &WindowRun| WindowRun { keeps_by_seconds: false, ..run.clone() };
+    let in_buffers: Vec<WindowRun> = runs.iter().map(in_buffers).collect();
+    assert!(!seconds_are_few(&points, &in_buffers));
     let long = LivePoints { requests: 1 << 40, ..points.clone() };
     assert!(!seconds_are_few(&long, &runs));
     runs.iter_mut().for_each(|run| run.timed.programs = 0.0);
@@ -254,6 +257,31 @@ fn short_closed_loops_that_write_pages_again_and_again_leave_no_interval() {
     assert!(!seconds_are_few(&points, &runs));
     runs.iter_mut().for_each(|run| run.replay = Replay::Open);
     assert!(!seconds_are_few(&points, &runs));
+}
+
+#[test]
+fn closed_loops_that_wait_for_flash_leave_no_interval_and_pay() {
+    let points = points(&database(), 80);
+    let every: Vec<usize> = (0..points.windows.len()).collect();
+    let mut runs = served(&points, &every, Start::Footprint, Replay::Closed(16));
+    assert!(runs.iter().all(|run| run.owed == Owed::default()), "a drive without a write buffer");
+    let told = |runs: &[WindowRun]| SampledReport::of(&points, runs).unwrap();
+    let before = told(&runs);
+    assert_eq!(before.no_interval, None);
+    runs.iter_mut().for_each(|run| run.owed.ns = 0.01 * run.served.span_ns);
+    assert_eq!(told(&runs), before);
+    runs.iter_mut().for_each(|run| run.owed.ns = run.served.span_ns);
+    let full: Vec<WindowRun> = runs
+        .iter()
+        .map(|run| WindowRun { owed: Owed { ns: 0.0, fills: true }, ..run.clone() })
+        .collect();
+    assert_eq!(told(&full).no_interval, Some(NoInterval::WriteBuffer));
+    let owing = told(&runs);
+    assert_eq!(owing.no_interval, Some(NoInterval::WriteBuffer));
+    let rates = [&before, &owing].map(|told| told.bandwidth_bytes_per_s.value);
+    assert!((rates[0] / rates[1] - 2.0).abs() < 1e-9, "{rates:?}");
+    let text = owing.text("database", "drive", "closed:16").to_string();
+    assert!(text.contains("fills the drive's write buffer") && !text.contains("+-"), "{text}");
 }
 
 #[test]

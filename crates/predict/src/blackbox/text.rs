@@ -208,8 +208,8 @@ impl WindowsReport {
         }
         if late > 0 {
             text.line(format_args!(
-                "{late} windows are late: requests may have waited before them, which the \
-                 simulated figures leave out"
+                "{late} windows are late: before them requests may have waited, or a write buffer \
+                 filled, which the simulated figures leave out"
             ));
         }
         text

@@ -89,6 +89,16 @@ impl DataCache {
         self.partitions[self.partition_of(tenant)].pressure.into()
     }
 
+    /// Sectors on their way to flash from the whole cache.
+    pub fn sectors_to_flash(&self) -> u64 {
+        self.partitions.iter().map(|partition| u64::from(partition.pressure)).sum()
+    }
+
+    /// The times in nanoseconds at which sectors from the cache were on flash, all added up.
+    pub fn written_at(&self) -> u128 {
+        self.written_at
+    }
+
     /// Sectors that may be on their way to flash before writes wait.
     pub fn pressure_limit(&self) -> u32 {
         self.rules.pressure_limit

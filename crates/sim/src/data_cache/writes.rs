@@ -294,6 +294,7 @@ impl DataCache {
         let sectors = u32::from(record.sectors);
         let partition = self.partition_of(tenant);
         self.partitions[partition].pressure -= sectors;
+        self.written_at += u128::from(base.now().0) * u128::from(sectors);
         if let Mark::Slot(slot) = Mark::read(backend.ftl.mark(entry)) {
             let slots = &mut self.partitions[partition].slots;
             slots.touch(slot);

@@ -114,6 +114,17 @@ impl Simulator {
         self.core.cache.pressure(tenant)
     }
 
+    /// Sectors that were on their way from the data cache to flash when the last run had served
+    /// everything, and how long it took until the mean one was there.
+    pub fn unwritten_when_served(&self) -> (u64, Nanos) {
+        let then = self.when_served.filter(|then| then.on_the_way > 0);
+        then.map_or((0, Nanos::ZERO), |then| {
+            let all = self.core.cache.written_at() - then.written_at;
+            let mean = Nanos((all / u128::from(then.on_the_way)) as u64);
+            (then.on_the_way, mean.saturating_sub(then.at))
+        })
+    }
+
     /// Pages that the data cache holds for a tenant and those that share it.
     pub fn cached_pages(&self, tenant: TenantId) -> u64 {
         self.core.cache.held(tenant)

@@ -29,7 +29,7 @@ impl Simulator {
     ///
     /// The flushes that it takes count as requests: take the [`Simulator::report`] before.
     pub fn settle(&mut self) -> Option<Work> {
-        let done = self.worked_when_served.unwrap_or_else(|| self.worked());
+        let done = self.when_served.map_or_else(|| self.worked(), |then| then.worked);
         let at = self.core.now();
         let flush = |place| {
             let tenant = TenantId::at(place);

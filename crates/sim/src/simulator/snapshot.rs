@@ -122,7 +122,7 @@ impl Simulator {
     /// A part of the state cannot be written.
     pub fn snapshot(&self) -> Result<Vec<u8>, SnapshotError> {
         // How the last run ended is not stored: a restored drive has its run before it.
-        let Self { core, config, tenants, ending: _, worked_when_served: _ } = self;
+        let Self { core, config, tenants, ending: _, when_served: _ } = self;
         let mut bytes = vec![0; HEADER];
         bytes = postcard::to_extend(&Made::of(config, tenants), bytes).map_err(damaged)?;
         bytes = postcard::to_extend(&core.state(), bytes).map_err(damaged)?;

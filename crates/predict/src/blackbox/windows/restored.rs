@@ -19,11 +19,12 @@ use crate::blackbox::simulated_drive::{MeasureError, SimulatedDrive};
 use serde::Serialize;
 use ssdtune_experiment::livepoints::{self, LivePoints, LivePointsError, SampleOptions, TAIL};
 use ssdtune_experiment::sampled::{
-    SampledError, SampledTraces, WindowRun, WindowServer, WindowTask,
+    SampledError, SampledTraces, WindowRun, WindowServer, WindowTask, waits_for_flash,
 };
 use ssdtune_experiment::{AddressFit, Experiment, Origin, Preparation, RequestSource, Start};
 use ssdtune_sim::Replay;
 use ssdtune_trace::{Op, Request};
+use std::slice;
 use std::sync::Arc;
 
 /// Which windows of a trace are checked.
@@ -45,7 +46,8 @@ pub struct Restored {
     /// Whether blocks were emptied in it: a restored drive is not as far in its collections as it
     /// would be there.
     pub collects: bool,
-    /// Whether requests may have waited at the host before it, which it does not know of.
+    /// Whether requests may have waited at the host before it, or a write buffer may have filled,
+    /// which it does not know of.
     pub is_late: bool,
 }
 
@@ -136,7 +138,7 @@ pub fn check_restored(
         let restored = Restored {
             first_request: u64::from(kept.start) + u64::from(kept.warm_up),
             collects: run.collects(),
-            is_late: run.is_late_since_arrival(),
+            is_late: run.is_late_since_arrival() || waits_for_flash(slice::from_ref(&run)),
         };
         let mut seen = measured.plain(depth)?;
         // What warms the caches up says what was used before.
