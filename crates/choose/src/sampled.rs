@@ -26,8 +26,8 @@ use ssdtune_estimate::{
 };
 use ssdtune_experiment::livepoints::{LivePoints, LivePointsError, SampleOptions, TAIL};
 use ssdtune_experiment::sampled::{
-    LATE_MAX, NoInterval, Reached, SampledError, SampledTraces, WindowRun, WindowServer,
-    WindowTask, waits_for_flash,
+    Dues, LATE_MAX, NoInterval, Reached, SampledError, SampledTraces, WindowRun, WindowServer,
+    WindowTask,
 };
 use ssdtune_experiment::{Experiment, Load};
 use ssdtune_model::SECTOR_BYTES;
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
             }
         };
         let no_interval = self.no_interval();
-        let waits = waits_for_flash(&self.windows);
+        let dues = Dues::of(&self.windows);
         let estimate = |value: f64, interval: Option<Interval>| {
             let interval = interval.filter(|_| no_interval.is_none());
             let (low, high) = (interval.map(|own| own.low), interval.map(|own| own.high));
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
                 run.since_arrival.sum()
             }),
             Figure::Throughput => {
-                self.ratio(&reached, &|run| run.taken_ns(waits) / 1e9, &|run| self.bytes(run))
+                self.ratio(&reached, &|run| dues.taken_ns(run) / 1e9, &|run| self.bytes(run))
             }
             Figure::WriteAmplification => write_amplification,
             Figure::P99 | Figure::Endurance => None,
@@ -382,8 +382,8 @@ impl Told<'_> {
             Figure::P99 => tail().map(|own| times(own.value, own.interval)),
             Figure::Throughput => {
                 // The bytes are those of the same requests, so only the times differ.
-                let [mine, their] = [own, other].map(|windows| waits_for_flash(windows));
-                let slower = ratio([&|run| run.taken_ns(mine), &|run| run.taken_ns(their)])?;
+                let [mine, their] = [own, other].map(|windows| Dues::of(windows));
+                let slower = ratio([&|run| mine.taken_ns(run), &|run| their.taken_ns(run)])?;
                 let turned = |own: Interval| Interval { low: 1.0 / own.high, high: 1.0 / own.low };
                 Some(times(1.0 / slower.value, slower.interval.map(turned)))
             }

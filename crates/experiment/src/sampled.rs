@@ -21,7 +21,7 @@ mod whole;
 
 pub use cells::{SampledCell, SampledCells, SampledDocument, SampledTraces};
 pub use compare::Comparison;
-pub use owed::{Owed, waits_for_flash};
+pub use owed::{Buffered, Dues};
 pub use report::{
     Estimated, LATE_MAX, NoInterval, OpEstimates, Reached, SampledReport, SampledRun,
 };
@@ -36,10 +36,10 @@ use crate::livepoints::{
 use crate::preparation::Preparation;
 use crate::serve::{Served, serve};
 use crate::source::is_pipe;
-use owed::Buffered;
+use owed::Watch;
 use rayon::prelude::*;
 use ssdtune_estimate::Latencies;
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{BusyTime, Completion, Observe, Replay, Report, Simulator, Stream};
 use ssdtune_trace::{Op, TenantId};
 use std::io::Read;
@@ -89,8 +89,8 @@ pub struct WindowRun {
     /// Whether the data cache keeps pages that are written twice in a second: not where written
     /// pages are safe in a write buffer, and leave it as soon as they are on flash.
     pub keeps_by_seconds: bool,
-    /// What a closed loop owes to flash at its end.
-    pub owed: Owed,
+    /// What a closed loop does with the write buffer.
+    pub buffered: Buffered,
     /// How long it took the drive, and for what: in closed loops its clock is told from that.
     pub timed: Timed,
     /// What the drive reports of all that it has done since it was restored: what was on its way
@@ -326,10 +326,11 @@ fn serve_window(
     let mut drive = restorer.drive(window, OBSERVE).map_err(LivePointsError::from)?;
     let before = Counted::of(&drive);
     let page = f64::from(drive.past_room(TenantId(0)).page_sectors);
-    let before_it = drive.sectors_on_the_way(TenantId(0));
-    let coming = before_it as f64 / page;
+    let coming = drive.sectors_on_the_way(TenantId(0)) as f64 / page;
     let stream = Stream { replay, ..Stream::open(window.requests.iter().copied()) };
-    let completions = completed(&mut drive, stream, window, stop)?;
+    let mut buffer = Watch::new(restorer.device(), replay);
+    buffer.look(&drive);
+    let completions = completed(&mut drive, stream, window, stop, &mut buffer)?;
     let after = Counted::of(&drive);
     let flash = before.flash_until(&after);
     let timed = timed(window, replay, &completions, flash.host as f64 - coming);
@@ -342,9 +343,6 @@ fn serve_window(
     };
     let moving = measured().filter(|done| matches!(done.op, Op::Read | Op::Write));
     let since_arrival = moving.map(|done| (done.completed - done.arrived).0).collect();
-    let room = drive.past_room(TenantId(0)).on_the_way * page as u64;
-    let buffered = Buffered { before: before_it, after: drive.unwritten_when_served(), room };
-    let share = (numbers.end - numbers.start) as f64 / window.requests.len() as f64;
     let waits = match replay {
         Replay::Open => waits_ns(&completions, &numbers),
         Replay::Closed(_) => [0.0; 2],
@@ -358,7 +356,7 @@ fn serve_window(
         since_arrival: Latencies::new(since_arrival),
         flash,
         keeps_by_seconds: !drive.past_room(TenantId(0)).is_buffer,
-        owed: buffered.owed(restorer.device(), replay, share),
+        buffered: buffer.told(&drive, restorer.device(), measured_between(&completions, &numbers)),
         timed,
         energy: (after.joules - before.joules, after.seconds - before.seconds),
         busy: after.busy.since(before.busy),
@@ -380,9 +378,11 @@ fn completed(
     stream: Stream<'_>,
     window: &Window,
     stop: &AtomicBool,
+    buffer: &mut Watch,
 ) -> Result<Vec<Completion>, SampledError> {
     let mut completions = Vec::with_capacity(window.requests.len());
-    let served = serve(drive, vec![stream], None, stop, |_, done, _| {
+    let served = serve(drive, vec![stream], buffer.interval, stop, |drive, done, _| {
+        buffer.look(drive);
         completions.extend_from_slice(done);
         true
     });
@@ -391,6 +391,14 @@ fn completed(
         Served::OutOfSpace { .. } => Err(LivePointsError::OutOfSpace.into()),
         Served::GivenUp | Served::Interrupted => Err(SampledError::Interrupted),
     }
+}
+
+/// When the first of some requests entered the drive's queue, and the first behind them did.
+fn measured_between(completions: &[Completion], numbers: &std::ops::Range<u64>) -> [Nanos; 2] {
+    [numbers.start, numbers.end].map(|number| {
+        let behind = completions.iter().filter(|done| done.number >= number);
+        behind.map(|done| done.enqueued).min().unwrap_or(Nanos::MAX)
+    })
 }
 
 /// How long the first and the last of some requests waited at the host.

@@ -1,8 +1,6 @@
 //! What restored windows are worth: the same windows inside a full run beside them.
 
-use super::{
-    NoInterval, OBSERVE, SampledError, WindowRun, WindowServer, WindowTask, waits_for_flash,
-};
+use super::{Dues, NoInterval, OBSERVE, SampledError, WindowRun, WindowServer, WindowTask};
 use crate::livepoints::{LivePointsError, Replayed};
 use crate::prepare::Blank;
 use crate::serve::{Served, serve};
@@ -44,8 +42,8 @@ impl Comparison {
         };
         let full = windows.iter().map(inside).collect();
         let runs = WindowServer::new(task, windows, &stop)?.serve(windows, &stop, &|_| {})?;
-        let waits = waits_for_flash(&runs);
-        let owed = |run: &WindowRun| run.taken_ns(waits) - run.served.span_ns;
+        let dues = Dues::of(&runs);
+        let owed = |run: &WindowRun| dues.taken_ns(run) - run.served.span_ns;
         Ok(Self {
             full,
             owed_ns: runs.iter().map(owed).collect(),

@@ -2,13 +2,13 @@
 //!
 //! A loop that writes faster than flash does fills the drive's write buffer, and from then on waits
 //! for flash. A window is too short for that, and what the buffer held before it is known for some
-//! milliseconds alone. So windows whose buffer holds more when they end than when they began pay
-//! for the time that flash takes for these pages, and no interval is told: which dies a whole run
-//! waits for is not known. docs/results/sampling.md has what that is worth.
+//! milliseconds alone. So if the buffer holds more after the measured requests of all windows than
+//! before them, they pay for the time that flash takes for it; and no interval is told, since it is
+//! not known which dies a whole run waits for. docs/results/sampling.md has what that is worth.
 
 use super::WindowRun;
-use ssdtune_model::{CheckedConfig, Nanos};
-use ssdtune_sim::Replay;
+use ssdtune_model::{CheckedConfig, Nanos, SECTOR_BYTES, TenantId};
+use ssdtune_sim::{Replay, Simulator};
 
 /// The share of a write buffer below which what it holds says nothing of how fast flash is.
 const LEAST: f64 = 0.1;
@@ -17,89 +17,113 @@ const LEAST: f64 = 0.1;
 const OWED_MAX: f64 = 0.02;
 const FILLED_MAX: f64 = 0.05;
 
-/// A write buffer, in sectors.
-pub(super) struct Buffered {
-    /// What it held when the window began.
-    pub before: u64,
-    /// What it held when the last request was served, and how long flash took for the mean sector
-    /// of that.
-    pub after: (u64, Nanos),
-    /// What it has room for.
-    pub room: u64,
+/// Looks at the buffer in the time of the slowest program.
+const LOOKS: u64 = 4;
+
+/// What the write buffer of a closed loop held in a window, in sectors. All are 0 in open loops,
+/// and without a write buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Buffered {
+    /// When the first measured request entered the drive's queue.
+    pub before: f64,
+    /// When the first request behind them did.
+    pub after: f64,
+    /// When the last request was served.
+    pub left: f64,
+    /// How long flash took for what was left, in nanoseconds.
+    pub drained_ns: f64,
+    /// What there is room for.
+    pub room: f64,
 }
 
-/// What a window's closed loop does with the write buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Owed {
-    /// How long flash takes for what the buffer holds more at the end than at the beginning, in
-    /// nanoseconds, as far as the measured requests have brought it.
-    pub ns: f64,
-    /// Whether half of the buffer is filled at the end.
-    pub fills: bool,
+/// Looks at a write buffer while a window is served.
+pub(super) struct Watch {
+    /// The time between two looks; none without a write buffer, and in open loops.
+    pub interval: Option<Nanos>,
+    seen: Vec<(Nanos, u64)>,
+    room: u64,
+}
+
+impl Watch {
+    pub fn new(device: &CheckedConfig, replay: Replay) -> Self {
+        let (buffer, slowest) = (device.cache.write_buffer.0, slowest(device));
+        let interval = (replay != Replay::Open && buffer > 0).then_some(Nanos(slowest.0 / LOOKS));
+        Self { interval, seen: Vec::new(), room: buffer / SECTOR_BYTES }
+    }
+
+    /// Looks at the drive.
+    pub fn look(&mut self, drive: &Simulator) {
+        if self.interval.is_some() {
+            self.seen.push((drive.now(), drive.sectors_on_the_way(TenantId(0))));
+        }
+    }
+
+    /// What the buffer held between two times.
+    ///
+    /// What was left at last went to flash one after the other, after one program that takes as
+    /// long as any; so all of it took twice as long as the mean sector. (The last one takes longer,
+    /// while most dies have nothing left.)
+    pub fn told(self, drive: &Simulator, device: &CheckedConfig, between: [Nanos; 2]) -> Buffered {
+        if self.interval.is_none() {
+            return Buffered::default();
+        }
+        let (left, mean) = drive.unwritten_when_served();
+        let drained_ns = Nanos(2 * mean.0).saturating_sub(slowest(device)).0 as f64;
+        let [before, after] = between.map(|time| {
+            let next = self.seen.partition_point(|look| look.0 < time);
+            let look = self.seen.get(next).or(self.seen.last());
+            // What is sent on its way before a window is not held up.
+            look.map_or(0, |look| look.1.min(self.room)) as f64
+        });
+        Buffered { before, after, left: left as f64, drained_ns, room: self.room as f64 }
+    }
+}
+
+fn slowest(device: &CheckedConfig) -> Nanos {
+    device.flash.program_latency.iter().max().copied().unwrap_or_default()
 }
 
 impl Buffered {
-    /// What a window owes. What the buffer held at the end went to flash one after the other, after
-    /// one program that takes as long as any; so all of it took twice as long as the mean. (The
-    /// last one takes longer, while most dies have nothing left.)
-    pub fn owed(&self, device: &CheckedConfig, replay: Replay, measured: f64) -> Owed {
-        let (held, took) = self.after;
-        let share = held as f64 / self.room.max(1) as f64;
-        if replay == Replay::Open || device.cache.write_buffer.0 == 0 || share < LEAST {
-            return Owed::default();
-        }
-        let slowest = device.flash.program_latency.iter().max().copied().unwrap_or_default();
-        let more = held.saturating_sub(self.before) as f64 / held as f64;
-        let all = Nanos(2 * took.0).saturating_sub(slowest).0 as f64;
-        Owed { ns: measured * more * all, fills: share > 0.5 }
+    /// What has come to the buffer while requests were measured; less than nothing if some of it
+    /// has gone.
+    fn more(&self) -> f64 {
+        self.after - self.before
     }
 }
 
-/// Whether closed loops wait for flash, which windows of this length do not see: they owe much of
-/// their time, or spend much of it with a filled buffer.
-pub fn waits_for_flash(runs: &[WindowRun]) -> bool {
-    let sum = |value: fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
-    let span = sum(|run| run.served.span_ns);
-    let filled = sum(|run| if run.owed.fills { run.served.span_ns } else { 0.0 });
-    sum(|run| run.owed.ns) > OWED_MAX * span || filled > FILLED_MAX * span
+/// What windows of a closed loop owe to flash.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dues {
+    /// Nanoseconds for each sector that has come to the buffer in a window.
+    each_ns: f64,
+    /// Whether the loop waits for flash, which windows of this length do not see: it would owe much
+    /// of its time if nothing had left the buffer in others, or spends much of it with a filled
+    /// buffer.
+    pub waits_for_flash: bool,
 }
 
-impl WindowRun {
-    /// How long the measured requests took, in nanoseconds; with what they owe, if closed loops on
-    /// this drive wait for flash.
-    pub fn taken_ns(&self, waits_for_flash: bool) -> f64 {
-        self.served.span_ns + if waits_for_flash { self.owed.ns } else { 0.0 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ssdtune_model::{Bytes, DeviceConfig};
-
-    #[test]
-    fn what_has_come_to_a_buffer_is_owed() {
-        let mut config = DeviceConfig::default();
-        let slowest = config.flash.program_latency.iter().max().copied().unwrap();
-        let without = config.clone().check().unwrap();
-        config.cache.write_buffer = Bytes(1 << 20);
-        let device = config.check().unwrap();
-        let took = slowest + Nanos(1_000);
-        let buffered = |before: u64, held: u64, took: Nanos| Buffered {
-            before,
-            after: (held, took),
-            room: 2_048,
+impl Dues {
+    /// What these windows owe.
+    pub fn of(runs: &[WindowRun]) -> Self {
+        let sum = |value: &dyn Fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
+        let tells = |own: &Buffered| own.room > 0.0 && own.left > LEAST * own.room;
+        let of = |value: fn(&Buffered) -> f64| {
+            sum(&|run| if tells(&run.buffered) { value(&run.buffered) } else { 0.0 })
         };
-        let owed = |buffered: Buffered| buffered.owed(&device, Replay::Closed(16), 0.5);
-        // All of it takes 1.001 programs after the first.
-        let full = owed(buffered(500, 2_000, took));
-        assert_eq!(full, Owed { ns: 0.5 * 0.75 * (slowest.0 as f64 + 2_000.0), fills: true });
-        assert!(!owed(buffered(0, 900, took)).fills);
-        let less = owed(buffered(2_000, 1_500, took));
-        assert_eq!(less, Owed { ns: 0.0, fills: true });
-        assert_eq!(owed(buffered(0, 200, took)), Owed::default(), "nearly empty");
-        let open = buffered(0, 2_000, took).owed(&device, Replay::Open, 0.5);
-        let other = buffered(0, 2_000, took).owed(&without, Replay::Closed(16), 0.5);
-        assert_eq!([open, other], [Owed::default(); 2]);
+        let each_ns = of(|own| own.drained_ns) / of(|own| own.left).max(1.0);
+        let come = sum(&|run| run.buffered.more().max(0.0));
+        let stays = sum(&|run| run.buffered.more()).max(0.0);
+        let span = sum(&|run| run.served.span_ns);
+        let is_filled = |run: &WindowRun| run.buffered.left > 0.5 * run.buffered.room;
+        let filled = sum(&|run| if is_filled(run) { run.served.span_ns } else { 0.0 });
+        let waits_for_flash = come * each_ns > OWED_MAX * span || filled > FILLED_MAX * span;
+        let paid = if waits_for_flash { stays / come.max(1.0) } else { 0.0 };
+        Self { each_ns: each_ns * paid, waits_for_flash }
+    }
+
+    /// How long the measured requests of one of the windows took, in nanoseconds, with what it
+    /// owes.
+    pub fn taken_ns(&self, run: &WindowRun) -> f64 {
+        run.served.span_ns + self.each_ns * run.buffered.more().max(0.0)
     }
 }

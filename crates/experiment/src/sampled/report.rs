@@ -1,6 +1,6 @@
 //! What windows say of the whole trace.
 
-use super::{WindowRun, seconds_are_few, waits_for_flash};
+use super::{Dues, WindowRun, seconds_are_few};
 use crate::livepoints::LivePoints;
 use serde::Serialize;
 use ssdtune_estimate::{
@@ -55,7 +55,7 @@ impl NoInterval {
             _ if runs.iter().any(WindowRun::collects) => Some(Self::Collection),
             _ if late_share(runs) > LATE_MAX => Some(Self::Backlog),
             _ if seconds_are_few(points, runs) => Some(Self::FewSeconds),
-            _ if waits_for_flash(runs) => Some(Self::WriteBuffer),
+            _ if Dues::of(runs).waits_for_flash => Some(Self::WriteBuffer),
             _ if runs.len() < WINDOWS_MIN && !is_whole() => Some(Self::FewWindows),
             _ => None,
         }
@@ -147,7 +147,7 @@ impl SampledReport {
     pub fn of(points: &LivePoints, runs: &[WindowRun]) -> Option<Self> {
         let drawn = Drawn::of(points, runs)?;
         let no_interval = NoInterval::of(points, runs);
-        let waits = waits_for_flash(runs);
+        let dues = Dues::of(runs);
         let drawn = Drawn { has_intervals: no_interval.is_none(), ..drawn };
         let ratio = |below: &dyn Fn(&WindowRun) -> f64, above: &dyn Fn(&WindowRun) -> f64| {
             drawn.ratio(below, above)
@@ -164,7 +164,7 @@ impl SampledReport {
             run: drawn.run,
             no_interval,
             latency_ns: ops.iter().filter_map(|(name, of)| drawn.op(name, *of)).collect(),
-            bandwidth_bytes_per_s: ratio(&|run| run.taken_ns(waits) / 1e9, &|run| {
+            bandwidth_bytes_per_s: ratio(&|run| dues.taken_ns(run) / 1e9, &|run| {
                 512.0 * run.served.sectors as f64
             })?,
             write_amplification: ratio(&|run| run.flash.host as f64, &programmed),

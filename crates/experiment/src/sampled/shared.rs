@@ -2,13 +2,14 @@
 //!
 //! Latencies count from the arrival at the host, as those of tenants do wherever they are compared.
 
+use super::owed::Watch;
 use super::{Counted, OBSERVE, SampledError, completed};
 use crate::livepoints::{LivePoints, LivePointsError, Restorer, SharedDrive, TAIL, Window};
 use crate::preparation::Start;
 use crate::tally::Tally;
 use rayon::prelude::*;
 use ssdtune_model::CheckedConfig;
-use ssdtune_sim::Stream;
+use ssdtune_sim::{Replay, Stream};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The mean latency from which on windows are late, as a share of the time to warm up. Where it was
@@ -80,7 +81,8 @@ fn serve_window(
     let before = Counted::of(&drive);
     let requests = window.requests.iter().map(|request| task.tenants.spaces.part(request));
     let stream = Stream { tenant: None, ..Stream::open(requests) };
-    let completions = completed(&mut drive, stream, window, stop)?;
+    let mut buffer = Watch::new(task.device, Replay::Open);
+    let completions = completed(&mut drive, stream, window, stop, &mut buffer)?;
     let end = window.requests.len() as u64 - u64::from(TAIL);
     let measured = u64::from(window.warm_up)..end;
     let (mut tally, mut latency_ns) = (Tally::default(), 0.0);

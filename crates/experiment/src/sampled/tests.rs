@@ -263,20 +263,32 @@ fn short_closed_loops_that_write_pages_again_and_again_leave_no_interval() {
 fn closed_loops_that_wait_for_flash_leave_no_interval_and_pay() {
     let points = points(&database(), 80);
     let every: Vec<usize> = (0..points.windows.len()).collect();
-    let mut runs = served(&points, &every, Start::Footprint, Replay::Closed(16));
-    assert!(runs.iter().all(|run| run.owed == Owed::default()), "a drive without a write buffer");
+    let runs = served(&points, &every, Start::Footprint, Replay::Closed(16));
+    assert!(runs.iter().all(|run| run.buffered == Buffered::default()), "no write buffer");
     let told = |runs: &[WindowRun]| SampledReport::of(&points, runs).unwrap();
     let before = told(&runs);
     assert_eq!(before.no_interval, None);
-    runs.iter_mut().for_each(|run| run.owed.ns = 0.01 * run.served.span_ns);
-    assert_eq!(told(&runs), before);
-    runs.iter_mut().for_each(|run| run.owed.ns = run.served.span_ns);
-    let full: Vec<WindowRun> = runs
-        .iter()
-        .map(|run| WindowRun { owed: Owed { ns: 0.0, fills: true }, ..run.clone() })
-        .collect();
-    assert_eq!(told(&full).no_interval, Some(NoInterval::WriteBuffer));
-    let owing = told(&runs);
+    let buffered = |run: &WindowRun, [before, after]: [f64; 2], drained_ns: f64| {
+        let (room, left) = (1_000.0, after);
+        let buffered = Buffered { before, after, left, drained_ns, room };
+        WindowRun { buffered, ..run.clone() }
+    };
+    let span = runs.iter().map(|run| run.served.span_ns).sum::<f64>() / runs.len() as f64;
+    let with = |held: [f64; 2], drained_ns: f64| -> Vec<WindowRun> {
+        runs.iter().map(|run| buffered(run, held, drained_ns)).collect()
+    };
+    assert_eq!(told(&with([0.0, 400.0], 0.01 * span)), before);
+    let full = told(&with([900.0, 900.0], 0.0));
+    assert_eq!(full.no_interval, Some(NoInterval::WriteBuffer));
+    assert_eq!(full.bandwidth_bytes_per_s.value, before.bandwidth_bytes_per_s.value);
+    // What comes in some windows and leaves in others is not owed.
+    let (mut come, left) = (with([0.0, 400.0], span), with([400.0, 0.0], 0.0));
+    come.iter_mut().zip(left).step_by(2).for_each(|(run, left)| *run = left);
+    let gone = told(&come);
+    assert_eq!(gone.no_interval, Some(NoInterval::WriteBuffer));
+    let off = gone.bandwidth_bytes_per_s.value / before.bandwidth_bytes_per_s.value;
+    assert!((off - 1.0).abs() < 0.05, "{off}");
+    let owing = told(&with([0.0, 400.0], span));
     assert_eq!(owing.no_interval, Some(NoInterval::WriteBuffer));
     let rates = [&before, &owing].map(|told| told.bandwidth_bytes_per_s.value);
     assert!((rates[0] / rates[1] - 2.0).abs() < 1e-9, "{rates:?}");

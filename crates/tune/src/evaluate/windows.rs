@@ -11,7 +11,7 @@ use crate::workload::Windows;
 use ssdtune_experiment::Preparation;
 use ssdtune_experiment::livepoints::LivePointsError;
 use ssdtune_experiment::sampled::{
-    SampledError, WindowRun, WindowServer, WindowTask, seconds_are_few, waits_for_flash,
+    Dues, SampledError, WindowRun, WindowServer, WindowTask, seconds_are_few,
 };
 use ssdtune_model::{CheckedConfig, Nanos};
 use ssdtune_sim::{BusyTime, Replay};
@@ -31,7 +31,7 @@ impl InProcess {
             || serve(&wide, &self.preparation, windows, Replay::Closed(job.depth), stop),
         );
         let (open, closed) = (open?, closed?);
-        let waits_for_flash = waits_for_flash(&closed);
+        let dues = Dues::of(&closed);
         let each = || windows.drawn().iter().zip(open.iter().zip(&closed));
         let sum = |value: &dyn Fn(&WindowRun, &WindowRun) -> f64| -> f64 {
             each().map(|(drawn, (open, closed))| value(open, closed) / drawn.chance).sum()
@@ -39,7 +39,7 @@ impl InProcess {
         let latency_ns =
             sum(&|open, _| open.served.latency_ns) / sum(&|open, _| open.served.requests as f64);
         let throughput_bps = 512.0 * sum(&|_, closed| closed.served.sectors as f64)
-            / (sum(&|_, closed| closed.taken_ns(waits_for_flash)) / 1e9);
+            / (sum(&|_, closed| dues.taken_ns(closed)) / 1e9);
         if !(latency_ns > 0.0 && throughput_bps > 0.0 && throughput_bps.is_finite()) {
             return Err(EvaluationError::Unfit(format!(
                 "{} moves no data on it, so there is nothing to compare",
@@ -50,10 +50,10 @@ impl InProcess {
         let figures = each().map(|(drawn, (open, closed))| WindowFigures {
             chance: drawn.chance,
             latency_ns: open.served.latency_ns,
-            closed_ns: closed.taken_ns(waits_for_flash),
+            closed_ns: dues.taken_ns(closed),
             is_late: open.is_late(),
             few_seconds,
-            waits_for_flash,
+            waits_for_flash: dues.waits_for_flash,
         });
         let chances: Vec<f64> = windows.drawn().iter().map(|drawn| drawn.chance).collect();
         let (open_facts, closed_facts) = (joined(&open, &chances), joined(&closed, &chances));

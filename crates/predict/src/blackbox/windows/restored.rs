@@ -19,7 +19,7 @@ use crate::blackbox::simulated_drive::{MeasureError, SimulatedDrive};
 use serde::Serialize;
 use ssdtune_experiment::livepoints::{self, LivePoints, LivePointsError, SampleOptions, TAIL};
 use ssdtune_experiment::sampled::{
-    SampledError, SampledTraces, WindowRun, WindowServer, WindowTask, waits_for_flash,
+    Dues, SampledError, SampledTraces, WindowRun, WindowServer, WindowTask,
 };
 use ssdtune_experiment::{AddressFit, Experiment, Origin, Preparation, RequestSource, Start};
 use ssdtune_sim::Replay;
@@ -138,7 +138,7 @@ pub fn check_restored(
         let restored = Restored {
             first_request: u64::from(kept.start) + u64::from(kept.warm_up),
             collects: run.collects(),
-            is_late: run.is_late_since_arrival() || waits_for_flash(slice::from_ref(&run)),
+            is_late: run.is_late_since_arrival() || Dues::of(slice::from_ref(&run)).waits_for_flash,
         };
         let mut seen = measured.plain(depth)?;
         // What warms the caches up says what was used before.
