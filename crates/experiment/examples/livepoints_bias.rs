@@ -118,7 +118,8 @@ fn device(name: &str, depth: u32) -> Result<CheckedConfig, String> {
             }
         }
         None if unit == "die" => config.gc.unit = GcUnit::Die,
-        None => {}
+        None if unit.is_empty() => {}
+        None => return Err(format!("{name}: write NAME or NAME/die")),
     }
     config.host.queue_depth = config.host.queue_depth.max(depth);
     config.host.queue_fetch_size = config.host.queue_fetch_size.max(depth);

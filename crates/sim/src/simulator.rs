@@ -170,7 +170,7 @@ struct WhenServed {
     worked: Nanos,
     /// Sectors on their way from the data cache to flash.
     on_the_way: u64,
-    /// When the others had been there, all added up.
+    /// When sectors from the cache had been on flash by then, in nanoseconds, all added up.
     written_at: u128,
 }
 

@@ -148,10 +148,14 @@ impl SpeedupInterval {
                 0 => "on requests that the search has not seen",
                 _ => "over the whole trace",
             };
+            // With --requests a search would leave the windows for the first requests alone.
+            let advice = match (self.whole, self.windows) {
+                (0, 0) => "more --requests, or a larger --budget",
+                _ => "a larger --budget",
+            };
+            let worse = worse.join(", ");
             format!(
-                "{on} the drive is worse than the baseline (95 %: {}): search with more \
-                 --requests, or a larger --budget",
-                worse.join(", ")
+                "{on} the drive is worse than the baseline (95 %: {worse}): search with {advice}"
             )
         })
     }
@@ -168,26 +172,32 @@ impl SpeedupInterval {
                  --requests runs the first requests whole"
             ));
         }
-        if self.is_late {
-            return Some(format!(
-                "in some of {windows} windows a drive cannot keep up with the trace, and how much \
-                 waits there is not known: no interval of latency is given"
-            ));
-        }
-        if self.few_seconds {
-            return Some(
+        let reasons = [
+            (
+                self.is_late,
+                format!(
+                    "in some of {windows} windows a drive cannot keep up with the trace, and how \
+                     much waits there is not known: no interval of latency is given"
+                ),
+            ),
+            (
+                self.few_seconds,
                 "the trace writes pages again and again, and in a closed loop a drive is done with \
                  it in less than 100 seconds, so that luck decides what its data cache keeps: no \
                  interval of throughput is given"
                     .to_owned(),
-            );
-        }
-        if self.waits_for_flash {
-            return Some(
-                "in a closed loop a drive's write buffer fills and then waits for flash, which \
+            ),
+            (
+                self.waits_for_flash,
+                "the closed loop fills a drive's write buffer and then waits for flash, which \
                  windows do not see: no interval of throughput is given"
                     .to_owned(),
-            );
+            ),
+        ];
+        let reasons: Vec<String> =
+            reasons.into_iter().filter_map(|(is, reason)| is.then_some(reason)).collect();
+        if !reasons.is_empty() {
+            return Some(reasons.join("; "));
         }
         let from = match self.states {
             0 => format!("{windows} windows"),
@@ -200,16 +210,17 @@ impl SpeedupInterval {
 impl SpeedupInterval {
     /// Why whole traces ran, and what that tells.
     fn note_of_whole(&self) -> String {
-        let cause = if self.collects {
-            "a drive collects in them"
-        } else if self.is_late {
-            "in some a drive cannot keep up with the trace"
-        } else if self.few_seconds {
-            "in a closed loop luck decides what a data cache keeps"
-        } else if self.waits_for_flash {
-            "in a closed loop a write buffer fills and then waits for flash"
-        } else {
-            "too few, or too unlike each other"
+        let causes = [
+            (self.collects, "a drive collects in them"),
+            (self.is_late, "in some a drive cannot keep up with the trace"),
+            (self.few_seconds, "in a closed loop luck decides what a data cache keeps"),
+            (self.waits_for_flash, "the closed loop fills a write buffer and waits for flash"),
+        ];
+        let causes: Vec<&str> =
+            causes.iter().filter(|cause| cause.0).map(|cause| cause.1).collect();
+        let cause = match causes.is_empty() {
+            true => "too few, or too unlike each other".to_owned(),
+            false => causes.join("; "),
         };
         let (whole, states) = (self.whole, self.states);
         let told = match (self.has_width(), self.is_precise()) {
@@ -347,9 +358,13 @@ mod tests {
         let told = |latency: f64| {
             let speedups = [0.9, 1.0, 1.1]
                 .map(|times| Speedup { latency: latency * times, throughput: 2.0 * times });
-            SpeedupInterval::of_states(&speedups).worse()
+            SpeedupInterval::of_states(&speedups)
         };
+        let windows = SpeedupInterval { windows: 40, states: 0, ..told(0.2) }.worse();
+        assert!(windows.is_some_and(|own| own.ends_with("search with a larger --budget")));
+        let told = |latency: f64| told(latency).worse();
         let worse = told(0.2).expect("a fifth");
+        assert!(worse.contains("more --requests"), "{worse}");
         assert!(worse.contains("latency 0.") && !worse.contains("throughput"), "{worse}");
         assert_eq!((told(0.95), told(2.0)), (None, None), "undecided, and better");
     }

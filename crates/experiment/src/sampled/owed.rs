@@ -1,4 +1,4 @@
-//! What a closed loop owes to flash at the end of a window.
+//! What windows of a closed loop owe to flash.
 //!
 //! A loop that writes faster than flash does fills the drive's write buffer, and from then on waits
 //! for flash. A window is too short for that, and what the buffer held before it is known for some
@@ -12,13 +12,14 @@ use ssdtune_sim::{Replay, Simulator};
 
 /// The share of a write buffer below which what it holds says nothing of how fast flash is.
 const LEAST: f64 = 0.1;
-/// The share of its time that a closed loop may owe without being taken for one that waits for
-/// flash, and the share that it may spend in windows at whose ends half of the buffer is filled.
+/// The share of its time that may come to the buffer of a closed loop without the loop being taken
+/// for one that waits for flash.
 const OWED_MAX: f64 = 0.02;
+/// The share of its time that such a loop may spend in windows that end with half of the buffer
+/// filled.
 const FILLED_MAX: f64 = 0.05;
-
-/// Looks at the buffer in the time of the slowest program.
-const LOOKS: u64 = 4;
+/// How often the buffer is looked at in the time of the slowest program.
+const LOOKS: u64 = 8;
 
 /// What the write buffer of a closed loop held in a window, in sectors. All are 0 in open loops,
 /// and without a write buffer.
@@ -58,7 +59,19 @@ impl Watch {
         }
     }
 
-    /// What the buffer held between two times.
+    /// What the buffer held at some time, between two looks.
+    fn held(&self, time: Nanos) -> f64 {
+        let next = self.seen.partition_point(|look| look.0 < time);
+        let later = self.seen.get(next).or(self.seen.last());
+        let earlier = next.checked_sub(1).and_then(|nth| self.seen.get(nth));
+        let (Some(&(to, after)), Some(&(from, before))) = (later, earlier.or(later)) else {
+            return 0.0;
+        };
+        let part = time.min(to).saturating_sub(from).0 as f64 / (to - from).0.max(1) as f64;
+        before as f64 + (after as f64 - before as f64) * part
+    }
+
+    /// What the buffer held at two times.
     ///
     /// What was left at last went to flash one after the other, after one program that takes as
     /// long as any; so all of it took twice as long as the mean sector. (The last one takes longer,
@@ -69,18 +82,20 @@ impl Watch {
         }
         let (left, mean) = drive.unwritten_when_served();
         let drained_ns = Nanos(2 * mean.0).saturating_sub(slowest(device)).0 as f64;
-        let [before, after] = between.map(|time| {
-            let next = self.seen.partition_point(|look| look.0 < time);
-            let look = self.seen.get(next).or(self.seen.last());
-            // What is sent on its way before a window is not held up.
-            look.map_or(0, |look| look.1.min(self.room)) as f64
-        });
+        // What is sent on its way before a window is not held up.
+        let [before, after] = between.map(|time| self.held(time).min(self.room as f64));
         Buffered { before, after, left: left as f64, drained_ns, room: self.room as f64 }
     }
 }
 
+/// How long a program takes at most that host writes wait for.
 fn slowest(device: &CheckedConfig) -> Nanos {
-    device.flash.program_latency.iter().max().copied().unwrap_or_default()
+    let flash = &device.flash;
+    let slowest = flash.technology.longest(&flash.program_latency);
+    match device.slc_cache.is_on() {
+        true => slowest.min(device.slc_cache.program_latency),
+        false => slowest,
+    }
 }
 
 impl Buffered {
@@ -103,9 +118,16 @@ pub struct Dues {
 }
 
 impl Dues {
-    /// What these windows owe.
+    /// What windows owe that were drawn alike.
     pub fn of(runs: &[WindowRun]) -> Self {
-        let sum = |value: &dyn Fn(&WindowRun) -> f64| runs.iter().map(value).sum::<f64>();
+        Self::weighted(runs.iter().map(|run| (run, 1.0)))
+    }
+
+    /// What windows owe, each with how many windows of the trace it stands for.
+    pub fn weighted<'a>(runs: impl Iterator<Item = (&'a WindowRun, f64)> + Clone) -> Self {
+        let sum = |value: &dyn Fn(&WindowRun) -> f64| -> f64 {
+            runs.clone().map(|(run, weight)| weight * value(run)).sum()
+        };
         let tells = |own: &Buffered| own.room > 0.0 && own.left > LEAST * own.room;
         let of = |value: fn(&Buffered) -> f64| {
             sum(&|run| if tells(&run.buffered) { value(&run.buffered) } else { 0.0 })

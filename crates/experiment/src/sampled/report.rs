@@ -77,10 +77,10 @@ impl NoInterval {
                                  loops on windows have been up to 16 % off; run the whole trace"
                 .to_owned(),
             Self::WriteBuffer => {
-                "no intervals: the closed loop fills the drive's write buffer and \
-                                  then waits for flash, which windows do not see: latencies are \
-                                  too short, and bandwidth, which pays for what the buffer holds \
-                                  at their ends, has been up to half off; run the whole trace"
+                "no intervals: the closed loop fills the drive's write buffer and then waits for \
+                 flash, which windows do not see: latencies are too short, and bandwidth, which \
+                 pays for what comes to the buffer, has been up to 2.2 times too high; run the \
+                 whole trace"
                     .to_owned()
             }
             Self::Collection => "no intervals: the drive collects in the windows, where means \

@@ -288,6 +288,11 @@ fn closed_loops_that_wait_for_flash_leave_no_interval_and_pay() {
     assert_eq!(gone.no_interval, Some(NoInterval::WriteBuffer));
     let off = gone.bandwidth_bytes_per_s.value / before.bandwidth_bytes_per_s.value;
     assert!((off - 1.0).abs() < 0.05, "{off}");
+    // Of windows that stand for others, what they stand for counts.
+    let rare = |nth: usize| if nth.is_multiple_of(2) { 1.0 } else { 3.0 };
+    let dues = Dues::weighted(come.iter().zip((0..).map(rare)));
+    let taken = dues.taken_ns(&come[1]) - come[1].served.span_ns;
+    assert!((taken / span - 2.0 / 3.0).abs() < 0.02, "{taken} of {span}");
     let owing = told(&with([0.0, 400.0], span));
     assert_eq!(owing.no_interval, Some(NoInterval::WriteBuffer));
     let rates = [&before, &owing].map(|told| told.bandwidth_bytes_per_s.value);

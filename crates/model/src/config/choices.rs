@@ -369,6 +369,12 @@ impl FlashTechnology {
         let types = self.page_types();
         types.iter().map(|&kind| times[kind].0 as f64).sum::<f64>() / types.len() as f64
     }
+
+    /// The longest over these page types of times that are given by page type.
+    pub fn longest(self, times: &[Nanos; 4]) -> Nanos {
+        let all = self.page_types().iter().map(|&kind| times[kind]);
+        all.max().unwrap_or_default()
+    }
 }
 
 choice!(

@@ -31,7 +31,8 @@ impl InProcess {
             || serve(&wide, &self.preparation, windows, Replay::Closed(job.depth), stop),
         );
         let (open, closed) = (open?, closed?);
-        let dues = Dues::of(&closed);
+        let drawn = windows.drawn().iter().map(|drawn| 1.0 / drawn.chance);
+        let dues = Dues::weighted(closed.iter().zip(drawn));
         let each = || windows.drawn().iter().zip(open.iter().zip(&closed));
         let sum = |value: &dyn Fn(&WindowRun, &WindowRun) -> f64| -> f64 {
             each().map(|(drawn, (open, closed))| value(open, closed) / drawn.chance).sum()

@@ -22,8 +22,12 @@ const REACH: u64 = 8;
 impl Restorer<'_> {
     /// How long before a window the writes began that may still be on their way.
     pub(super) fn reach(&self) -> Nanos {
-        let slowest = self.device.flash.program_latency.iter().max();
-        Nanos(slowest.map_or(0, |slowest| slowest.0 * REACH))
+        Nanos(self.slowest_program().0 * REACH)
+    }
+
+    fn slowest_program(&self) -> Nanos {
+        let flash = &self.device.flash;
+        flash.technology.longest(&flash.program_latency)
     }
 
     /// Sends what was written last on its way to flash, and lets the drive come to the time at
@@ -70,8 +74,7 @@ impl Restorer<'_> {
     /// many, and left their room behind. It is filled again by what stays.
     pub(super) fn free(&self, window: &Window) -> u64 {
         let first = window.requests.first().map_or(Nanos::ZERO, |request| request.at);
-        let slowest = self.device.flash.program_latency.iter().max();
-        let together = slowest.map_or(0.0, |slowest| slowest.0 as f64);
+        let together = self.slowest_program().0 as f64;
         let each = self.leaving(window);
         let mut free: f64 = 0.0;
         let mut busy: VecDeque<(f64, u32)> = VecDeque::new();

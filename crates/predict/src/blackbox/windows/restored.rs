@@ -46,8 +46,8 @@ pub struct Restored {
     /// Whether blocks were emptied in it: a restored drive is not as far in its collections as it
     /// would be there.
     pub collects: bool,
-    /// Whether requests may have waited at the host before it, or a write buffer may have filled,
-    /// which it does not know of.
+    /// Whether requests may have waited at the host before it, or, in a closed loop, a write buffer
+    /// fills in it (by the signs of [`Dues`] for this window alone): it does not know of that.
     pub is_late: bool,
 }
 
