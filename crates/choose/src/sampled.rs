@@ -259,6 +259,7 @@ struct Told<'a> {
     figures: Figures<Estimate>,
     write_amplification: Option<Ratio>,
     no_interval: Option<NoInterval>,
+    dues: Dues,
 }
 
 impl<'a> Run<'a> {
@@ -301,7 +302,7 @@ impl<'a> Run<'a> {
             Figure::P99 => tail(),
             figure => ratio(figure).map(|own| estimate(own.value, own.interval)),
         });
-        Ok(Told { run: self, reached, figures, write_amplification, no_interval })
+        Ok(Told { run: self, reached, figures, write_amplification, no_interval, dues })
     }
 }
 
@@ -382,8 +383,8 @@ impl Told<'_> {
             Figure::P99 => tail().map(|own| times(own.value, own.interval)),
             Figure::Throughput => {
                 // The bytes are those of the same requests, so only the times differ.
-                let [mine, their] = [own, other].map(|windows| Dues::of(windows));
-                let slower = ratio([&|run| mine.taken_ns(run), &|run| their.taken_ns(run)])?;
+                let slower =
+                    ratio([&|run| self.dues.taken_ns(run), &|run| first.dues.taken_ns(run)])?;
                 let turned = |own: Interval| Interval { low: 1.0 / own.high, high: 1.0 / own.low };
                 Some(times(1.0 / slower.value, slower.interval.map(turned)))
             }

@@ -20,6 +20,8 @@ const OWED_MAX: f64 = 0.02;
 const FILLED_MAX: f64 = 0.05;
 /// How often the buffer is looked at in the time of the slowest program.
 const LOOKS: u64 = 8;
+/// The shortest time between two looks: a look takes some 100 ns.
+const LOOK_MIN: Nanos = Nanos(1_000);
 
 /// What the write buffer of a closed loop held in a window, in sectors. All are 0 in open loops,
 /// and without a write buffer.
@@ -47,8 +49,9 @@ pub(super) struct Watch {
 
 impl Watch {
     pub fn new(device: &CheckedConfig, replay: Replay) -> Self {
-        let (buffer, slowest) = (device.cache.write_buffer.0, slowest(device));
-        let interval = (replay != Replay::Open && buffer > 0).then_some(Nanos(slowest.0 / LOOKS));
+        let buffer = device.cache.write_buffer.0;
+        let interval = Nanos(slowest(device).0 / LOOKS).max(LOOK_MIN);
+        let interval = (replay != Replay::Open && buffer > 0).then_some(interval);
         Self { interval, seen: Vec::new(), room: buffer / SECTOR_BYTES }
     }
 

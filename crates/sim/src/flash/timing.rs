@@ -54,7 +54,7 @@ impl FlashTiming {
         let flash = &config.flash;
         let slc = Some(&config.slc_cache).filter(|cache| cache.is_on());
         let (types, word_line) = (flash.technology.page_types(), config.pages_per_program());
-        let slowest = types.iter().map(|&kind| flash.program_latency[kind]).max();
+        let slowest = flash.technology.longest(&flash.program_latency);
         /// Time from the end of an array read until the controller has seen the ready signal.
         const READY_NS: Nanos = Nanos(20);
         Self {
@@ -74,8 +74,7 @@ impl FlashTiming {
                         pages => types[(page % pages) as usize],
                     };
                     let read = flash.read_latency[kind] + READY_NS;
-                    let program = slowest.filter(|_| word_line > 1);
-                    let program = program.unwrap_or(flash.program_latency[kind]);
+                    let program = if word_line > 1 { slowest } else { flash.program_latency[kind] };
                     ArrayTimes { kind, read, program }
                 })
                 .chain(slc.into_iter().flat_map(|cache| {
