@@ -104,7 +104,7 @@ fn a_snapshot_of_another_version_is_to_be_made_anew() {
     }
     simulate.args(["--workload", "kvstore", "--requests", "200", "--fit-addresses", "wrap"]);
     simulate.arg("--restore").arg(fixture("drive.snapshot"));
-    let advice = "a snapshot of version 4; this program reads version 17: make it anew";
+    let advice = "a snapshot of version 4; this program reads version 18: make it anew";
     simulate.assert().code(3).stderr(contains(advice));
 }
 

@@ -67,32 +67,69 @@ impl Ftl {
     /// Drops the oldest initial mapping that can leave. One that has changed can leave only if its
     /// translation page can be written.
     pub(crate) fn evict_initial_mapping(&mut self, cache: CacheId) -> Option<Evicted> {
-        let mut nth = self.caches[cache].initial.next;
-        while self.caches[cache].initial.left > 0 && nth < self.caches[cache].initial.end {
+        if self.caches[cache].initial.left == 0 {
+            return None;
+        }
+        if let Some(page) = self.evict_stuck_mapping(cache) {
+            return Some(Evicted { page, changed: true });
+        }
+        while self.caches[cache].initial.next < self.caches[cache].initial.end {
+            let nth = self.caches[cache].initial.next;
+            self.caches[cache].initial.next += 1;
             let page = self.initial_mapping_page(cache, nth);
-            let at = self.table.find(page);
-            let status = at.map_or(CacheStatus::Untouched, |at| self.table.status(at));
-            let leaves = match status {
-                CacheStatus::Untouched => true,
-                CacheStatus::ChangedInitial => self.can_write_back(page),
-                CacheStatus::Slot(_) | CacheStatus::Evicted => false,
-            };
-            let initial = &mut self.caches[cache].initial;
-            let is_first = initial.next == nth;
-            if is_first && (leaves || status != CacheStatus::ChangedInitial) {
-                initial.next += 1;
-            }
-            if leaves {
-                initial.left -= 1;
-                if status == CacheStatus::ChangedInitial || !is_first {
-                    let at = self.table.entry(page);
-                    self.table.set_status(at, CacheStatus::Evicted);
+            match self.initial_mapping_status(page) {
+                CacheStatus::Untouched => {
+                    self.caches[cache].initial.left -= 1;
+                    return Some(Evicted { page, changed: false });
                 }
-                return Some(Evicted { page, changed: status == CacheStatus::ChangedInitial });
+                CacheStatus::ChangedInitial => {
+                    let home = self.translation_home(page);
+                    if self.can_write_back(home) {
+                        self.drop_changed_mapping(cache, page);
+                        return Some(Evicted { page, changed: true });
+                    }
+                    self.caches[cache].initial.stuck.entry(home).or_default().push_back(nth);
+                }
+                CacheStatus::Slot(_) | CacheStatus::Evicted => {}
             }
-            nth += 1;
         }
         None
+    }
+
+    /// Drops the oldest of the mappings that were stuck when their turn came and are no longer.
+    /// Each step costs a look at each plane that has held one up, whatever their number.
+    fn evict_stuck_mapping(&mut self, cache: CacheId) -> Option<LogicalPage> {
+        if self.caches[cache].initial.stuck.is_empty() {
+            return None;
+        }
+        let mut stuck = std::mem::take(&mut self.caches[cache].initial.stuck);
+        let is_unused = |&nth: &u64| {
+            let page = self.initial_mapping_page(cache, nth);
+            self.initial_mapping_status(page) == CacheStatus::ChangedInitial
+        };
+        for (_, numbers) in stuck.iter_mut().filter(|(home, _)| self.can_write_back(**home)) {
+            let used = numbers.iter().position(is_unused).unwrap_or(numbers.len());
+            numbers.drain(..used);
+        }
+        stuck.retain(|_, numbers| !numbers.is_empty());
+        let free = stuck.iter_mut().filter(|(home, _)| self.can_write_back(**home));
+        let oldest = free.min_by_key(|(_, numbers)| numbers[0]);
+        let nth = oldest.and_then(|(_, numbers)| numbers.pop_front());
+        self.caches[cache].initial.stuck = stuck;
+        let page = self.initial_mapping_page(cache, nth?);
+        self.drop_changed_mapping(cache, page);
+        Some(page)
+    }
+
+    #[inline]
+    fn initial_mapping_status(&self, page: LogicalPage) -> CacheStatus {
+        self.table.find(page).map_or(CacheStatus::Untouched, |at| self.table.status(at))
+    }
+
+    fn drop_changed_mapping(&mut self, cache: CacheId, page: LogicalPage) {
+        self.caches[cache].initial.left -= 1;
+        let at = self.table.entry(page);
+        self.table.set_status(at, CacheStatus::Evicted);
     }
 
     /// The page-table entry of the nth initial mapping of a cache.
@@ -107,7 +144,11 @@ impl Ftl {
     /// Turns all initial mappings into ordinary ones.
     pub(super) fn store_initial_mappings(&mut self) {
         for cache in self.caches.names() {
-            for nth in self.caches[cache].initial.next..self.caches[cache].initial.end {
+            let initial = &mut self.caches[cache].initial;
+            let stuck = std::mem::take(&mut initial.stuck);
+            let mut oldest: Vec<u64> = stuck.into_values().flatten().collect();
+            oldest.sort_unstable();
+            for nth in oldest.into_iter().chain(initial.next..initial.end) {
                 let page = self.initial_mapping_page(cache, nth);
                 let at = self.table.entry(page);
                 let status = self.table.status(at);

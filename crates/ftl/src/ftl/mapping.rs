@@ -6,6 +6,7 @@
 
 use super::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::block::FrontierId;
+use crate::initial_content::initial_mappings::TranslationHome;
 use crate::layout::Phys;
 use crate::number::{CacheId, LogicalPage, MappingSlot, Token, TranslationPageId};
 use crate::page_table::{CacheStatus, EntryRef};
@@ -175,18 +176,22 @@ impl Ftl {
             if !self.caches[cache].is_dirty(slot) {
                 return Some(slot);
             }
-            if self.can_write_back(self.caches[cache].page(slot)) {
+            if self.can_write_back(self.translation_home(self.caches[cache].page(slot))) {
                 return Some(slot);
             }
             found = Some(slot);
         }
     }
 
-    /// Whether there is room to write the translation page of a page-table entry.
-    pub(crate) fn can_write_back(&self, page: LogicalPage) -> bool {
+    /// Where the translation page of a page-table entry is written.
+    pub(crate) fn translation_home(&self, page: LogicalPage) -> TranslationHome {
         let tenant = self.tenant_of_page(page);
         let index = self.translation_page(tenant, page).0 - self.translation_base(tenant).0;
-        let plane = self.tenants[tenant].static_plane(index);
+        (tenant, self.tenants[tenant].static_plane(index))
+    }
+
+    /// Whether there is room to write a translation page.
+    pub(crate) fn can_write_back(&self, (tenant, plane): TranslationHome) -> bool {
         self.has_room_unheld(tenant, FrontierId::TRANSLATION, plane)
     }
 

@@ -3,24 +3,34 @@
 //!
 //! Initial mappings are older than every mapping used since. The `CacheStatus` beside a page's
 //! entry says whether its mapping still is one.
+//!
+//! One that has changed can be stuck when its turn to leave comes: its plane has no room for the
+//! translation page. It is set aside, so that nobody passes it again for each mapping that leaves.
 
 use super::permutation::Permutation;
 use super::{ComputedContent, Start};
 use crate::number::{CacheId, LogicalPage};
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{Lpn, TenantId};
+use ssdtune_model::{Lpn, PlaneId, TenantId};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The initial mappings of one cache, numbered in the order in which they leave it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct InitialMappings {
     order: Order,
-    /// All mappings with smaller numbers have left or were used.
+    /// All mappings with smaller numbers have left, were used or are stuck.
     pub next: u64,
     /// Number of initial mappings at the start.
     pub end: u64,
     /// Initial mappings that are still in the cache and unused.
     pub left: u64,
+    /// Numbers of changed mappings that could not leave in their turn, in its order, by where their
+    /// translation pages go. Those that were used since are among them.
+    pub stuck: BTreeMap<TranslationHome, VecDeque<u64>>,
 }
+
+/// Where translation pages are written: whose they are, and the plane.
+pub(crate) type TranslationHome = (TenantId, PlaneId);
 
 /// Which pages the mappings belong to. Pages are given by their rank among all pages with data.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -38,7 +48,8 @@ pub(crate) struct Evicted {
 }
 
 impl InitialMappings {
-    pub const NONE: Self = Self { order: Order::From(0), next: 0, end: 0, left: 0 };
+    pub const NONE: Self =
+        Self { order: Order::From(0), next: 0, end: 0, left: 0, stuck: BTreeMap::new() };
 
     /// The mappings of some of the `pages` that hold data: random ones of a steady drive, those
     /// written last of a sequential one.
@@ -50,7 +61,7 @@ impl InitialMappings {
             // The pages written last.
             Start::Sequential => Order::From(pages - end),
         };
-        Self { order, next: 0, end, left: end }
+        Self { order, end, left: end, ..Self::NONE }
     }
 
     /// The rank of the page of the nth mapping.
@@ -61,8 +72,8 @@ impl InitialMappings {
         }
     }
 
-    /// Whether the mapping of the page with this rank is among those that have not left. A mapping
-    /// that was used is not told apart here.
+    /// Whether the turn of the mapping of the page with this rank has not come. A mapping that was
+    /// used is not told apart here.
     pub fn holds(&self, rank: u64) -> bool {
         let nth = match self.order {
             Order::Random(order) => Some(order.back(rank)),

@@ -23,7 +23,7 @@ use ssdtune_model::{CheckedConfig, DeviceConfig};
 
 const MAGIC: [u8; 8] = *b"SSDTSNAP";
 /// The version of the format. Raise it whenever the shape of the state changes.
-const VERSION: u32 = 17;
+const VERSION: u32 = 18;
 /// Length of the header: magic, version, length, checksum.
 const HEADER: usize = MAGIC.len() + 4 + 8 + 4;
 
