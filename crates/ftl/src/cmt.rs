@@ -6,10 +6,15 @@
 //! at the same moment, so both always agree, and the cache decides only what an access costs. The
 //! number of a cached mapping's slot stands beside its page-table entry, so nothing is hashed.
 
+mod passed;
+
+pub(crate) use passed::Cause;
+
 use crate::initial_content::initial_mappings::InitialMappings;
 use crate::layout::Phys;
 use crate::lru::LruList;
 use crate::number::{LogicalPage, MappingSlot, Token, TranslationPageId};
+use passed::Passed;
 use serde::{Deserialize, Serialize};
 use ssdtune_model::Table;
 
@@ -93,6 +98,8 @@ pub(crate) struct MappingCache {
     slots: LruList<MappingSlot, Slot>,
     /// Nodes of the lists of waiting tokens.
     tokens: Nodes<Token>,
+    #[serde(skip)]
+    passed: Passed,
     /// Mappings that it holds since the start and that nobody has used. They are older than all
     /// others.
     pub initial: InitialMappings,
@@ -104,7 +111,8 @@ impl MappingCache {
             capacity: capacity.max(1),
             slots: LruList::default(),
             tokens: Nodes::default(),
-            initial: InitialMappings::NONE,
+            passed: Passed::default(),
+            initial: InitialMappings::default(),
         }
     }
 
@@ -127,24 +135,13 @@ impl MappingCache {
     /// Makes a mapping the one used last.
     #[inline]
     pub fn touch(&mut self, slot: MappingSlot) {
+        self.unpass(slot);
         self.slots.touch(slot);
     }
 
     /// Takes a slot for a mapping that is still being loaded. The caller has made room.
     pub fn reserve(&mut self, page: LogicalPage) -> MappingSlot {
         self.slots.push(Slot { page, waiting: true, dirty: false, reads: EMPTY, writes: EMPTY })
-    }
-
-    /// The mapping used longest ago that is not waiting. Given a slot, the next newer one.
-    pub fn evictable(&self, after: Option<MappingSlot>) -> Option<MappingSlot> {
-        let mut slot = match after {
-            Some(slot) => self.slots.newer(slot)?,
-            None => self.slots.oldest()?,
-        };
-        while self.slots[slot].waiting {
-            slot = self.slots.newer(slot)?;
-        }
-        Some(slot)
     }
 
     /// The logical page whose mapping a slot holds.
@@ -154,6 +151,7 @@ impl MappingCache {
 
     /// Drops a mapping.
     pub fn remove(&mut self, slot: MappingSlot) {
+        self.unpass(slot);
         self.slots.remove(slot);
     }
 
@@ -167,11 +165,15 @@ impl MappingCache {
 
     pub fn set_dirty(&mut self, slot: MappingSlot, dirty: bool) {
         self.slots[slot].dirty = dirty;
+        if !dirty {
+            self.loosen(slot);
+        }
     }
 
     /// Reports that the mapping of a slot has been loaded.
     pub fn set_ready(&mut self, slot: MappingSlot) {
         self.slots[slot].waiting = false;
+        self.loosen(slot);
     }
 
     /// Makes an access wait until the mapping of a slot is loaded.
@@ -268,24 +270,6 @@ impl TranslationPages {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_mapping_used_longest_ago_leaves_first_unless_somebody_waits_for_it() {
-        let mut cache = MappingCache::new(3);
-        let slots: Vec<MappingSlot> =
-            (10..13).map(|page| cache.reserve(LogicalPage(page))).collect();
-        assert!(cache.is_full());
-        assert_eq!(cache.evictable(None), None);
-        cache.set_ready(slots[0]);
-        cache.set_ready(slots[1]);
-        cache.touch(slots[0]);
-        assert_eq!(cache.evictable(None), Some(slots[1]));
-        assert_eq!(cache.evictable(Some(slots[1])), Some(slots[0]));
-        assert_eq!(cache.page(slots[0]), LogicalPage(10));
-        cache.remove(slots[1]);
-        assert_eq!(cache.evictable(None), Some(slots[0]));
-        assert_eq!(cache.evictable(Some(slots[0])), None);
-    }
 
     #[test]
     fn waiters_come_back_reads_first_in_their_order() {

@@ -69,6 +69,7 @@ mod number;
 mod page_table;
 pub mod placement;
 mod prefetch;
+mod stuck;
 mod switches;
 mod tenant;
 

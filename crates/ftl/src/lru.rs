@@ -94,6 +94,12 @@ impl<K: Place, T> LruList<K, T> {
         Self::name(self.slots[slot.index()].newer)
     }
 
+    /// The slot of the value used last before that of another.
+    #[inline]
+    pub fn older(&self, slot: K) -> Option<K> {
+        Self::name(self.slots[slot.index()].older)
+    }
+
     /// The slot of a link.
     #[inline]
     fn name(link: u32) -> Option<K> {

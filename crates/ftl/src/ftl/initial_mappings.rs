@@ -88,7 +88,7 @@ impl Ftl {
                         self.drop_changed_mapping(cache, page);
                         return Some(Evicted { page, changed: true });
                     }
-                    self.caches[cache].initial.stuck.entry(home).or_default().push_back(nth);
+                    self.caches[cache].initial.stuck.insert(home, nth);
                 }
                 CacheStatus::Slot(_) | CacheStatus::Evicted => {}
             }
@@ -97,28 +97,17 @@ impl Ftl {
     }
 
     /// Drops the oldest of the mappings that were stuck when their turn came and are no longer.
-    /// Each step costs a look at each plane that has held one up, whatever their number.
     fn evict_stuck_mapping(&mut self, cache: CacheId) -> Option<LogicalPage> {
-        if self.caches[cache].initial.stuck.is_empty() {
-            return None;
-        }
-        let mut stuck = std::mem::take(&mut self.caches[cache].initial.stuck);
-        let is_unused = |&nth: &u64| {
+        loop {
+            let stuck = &self.caches[cache].initial.stuck;
+            let (nth, home) = stuck.first(|home| self.can_write_back(home))?;
+            self.caches[cache].initial.stuck.remove(home, nth);
             let page = self.initial_mapping_page(cache, nth);
-            self.initial_mapping_status(page) == CacheStatus::ChangedInitial
-        };
-        for (_, numbers) in stuck.iter_mut().filter(|(home, _)| self.can_write_back(**home)) {
-            let used = numbers.iter().position(is_unused).unwrap_or(numbers.len());
-            numbers.drain(..used);
+            if self.initial_mapping_status(page) == CacheStatus::ChangedInitial {
+                self.drop_changed_mapping(cache, page);
+                return Some(page);
+            }
         }
-        stuck.retain(|_, numbers| !numbers.is_empty());
-        let free = stuck.iter_mut().filter(|(home, _)| self.can_write_back(**home));
-        let oldest = free.min_by_key(|(_, numbers)| numbers[0]);
-        let nth = oldest.and_then(|(_, numbers)| numbers.pop_front());
-        self.caches[cache].initial.stuck = stuck;
-        let page = self.initial_mapping_page(cache, nth?);
-        self.drop_changed_mapping(cache, page);
-        Some(page)
     }
 
     #[inline]
@@ -145,10 +134,8 @@ impl Ftl {
     pub(super) fn store_initial_mappings(&mut self) {
         for cache in self.caches.names() {
             let initial = &mut self.caches[cache].initial;
-            let stuck = std::mem::take(&mut initial.stuck);
-            let mut oldest: Vec<u64> = stuck.into_values().flatten().collect();
-            oldest.sort_unstable();
-            for nth in oldest.into_iter().chain(initial.next..initial.end) {
+            let stuck = std::mem::take(&mut initial.stuck).into_turns();
+            for nth in stuck.into_iter().chain(initial.next..initial.end) {
                 let page = self.initial_mapping_page(cache, nth);
                 let at = self.table.entry(page);
                 let status = self.table.status(at);

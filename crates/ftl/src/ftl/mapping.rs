@@ -6,10 +6,11 @@
 
 use super::{Ftl, MappingAccess, Placed, WriteBack};
 use crate::block::FrontierId;
-use crate::initial_content::initial_mappings::TranslationHome;
+use crate::cmt::Cause;
 use crate::layout::Phys;
 use crate::number::{CacheId, LogicalPage, MappingSlot, Token, TranslationPageId};
 use crate::page_table::{CacheStatus, EntryRef};
+use crate::stuck::TranslationHome;
 use ssdtune_model::{Lpn, Place, TenantId};
 
 impl Ftl {
@@ -169,17 +170,21 @@ impl Ftl {
     /// The mapping used longest ago that can leave. A write-back cannot be held back as a host
     /// write can. So while the plane has no room for its translation page, a changed mapping stays,
     /// and the cache may grow beyond its size.
-    fn next_eviction(&self, cache: CacheId) -> Option<MappingSlot> {
-        let mut found = None;
+    fn next_eviction(&mut self, cache: CacheId) -> Option<MappingSlot> {
         loop {
-            let slot = self.caches[cache].evictable(found)?;
-            if !self.caches[cache].is_dirty(slot) {
+            let slot = self.caches[cache].next_in_turn(|home| self.can_write_back(home))?;
+            let cause = if self.caches[cache].is_waiting(slot) {
+                Cause::Awaited
+            } else if self.caches[cache].is_dirty(slot) {
+                let home = self.translation_home(self.caches[cache].page(slot));
+                if self.can_write_back(home) {
+                    return Some(slot);
+                }
+                Cause::Stuck(home)
+            } else {
                 return Some(slot);
-            }
-            if self.can_write_back(self.translation_home(self.caches[cache].page(slot))) {
-                return Some(slot);
-            }
-            found = Some(slot);
+            };
+            self.caches[cache].pass(slot, cause);
         }
     }
 

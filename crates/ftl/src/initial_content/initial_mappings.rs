@@ -5,17 +5,17 @@
 //! entry says whether its mapping still is one.
 //!
 //! One that has changed can be stuck when its turn to leave comes: its plane has no room for the
-//! translation page. It is set aside, so that nobody passes it again for each mapping that leaves.
+//! translation page. It is set aside then.
 
 use super::permutation::Permutation;
 use super::{ComputedContent, Start};
 use crate::number::{CacheId, LogicalPage};
+use crate::stuck::Stuck;
 use serde::{Deserialize, Serialize};
-use ssdtune_model::{Lpn, PlaneId, TenantId};
-use std::collections::{BTreeMap, VecDeque};
+use ssdtune_model::{Lpn, TenantId};
 
 /// The initial mappings of one cache, numbered in the order in which they leave it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct InitialMappings {
     order: Order,
     /// All mappings with smaller numbers have left, were used or are stuck.
@@ -24,13 +24,10 @@ pub(crate) struct InitialMappings {
     pub end: u64,
     /// Initial mappings that are still in the cache and unused.
     pub left: u64,
-    /// Numbers of changed mappings that could not leave in their turn, in its order, by where their
-    /// translation pages go. Those that were used since are among them.
-    pub stuck: BTreeMap<TranslationHome, VecDeque<u64>>,
+    /// Numbers of changed mappings that could not leave in their turn. Those that were used since
+    /// are among them.
+    pub stuck: Stuck<u64>,
 }
-
-/// Where translation pages are written: whose they are, and the plane.
-pub(crate) type TranslationHome = (TenantId, PlaneId);
 
 /// Which pages the mappings belong to. Pages are given by their rank among all pages with data.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -41,6 +38,12 @@ enum Order {
     From(u64),
 }
 
+impl Default for Order {
+    fn default() -> Self {
+        Self::From(0)
+    }
+}
+
 /// A mapping that leaves the cache without having been used since the start.
 pub(crate) struct Evicted {
     pub page: LogicalPage,
@@ -48,9 +51,6 @@ pub(crate) struct Evicted {
 }
 
 impl InitialMappings {
-    pub const NONE: Self =
-        Self { order: Order::From(0), next: 0, end: 0, left: 0, stuck: BTreeMap::new() };
-
     /// The mappings of some of the `pages` that hold data: random ones of a steady drive, those
     /// written last of a sequential one.
     pub fn new(start: Start, pages: u64, capacity: u32, key: u64) -> Self {
@@ -61,7 +61,7 @@ impl InitialMappings {
             // The pages written last.
             Start::Sequential => Order::From(pages - end),
         };
-        Self { order, end, left: end, ..Self::NONE }
+        Self { order, end, left: end, ..Self::default() }
     }
 
     /// The rank of the page of the nth mapping.
