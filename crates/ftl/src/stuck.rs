@@ -1,6 +1,6 @@
-//! Changed mappings that are stuck in their cache when their turn to leave comes: no translation page
-//! can be written where theirs belongs. They are set aside, so that what leaves in their place costs
-//! the same however many they are.
+//! Changed mappings that are stuck in their cache when their turn to leave comes: no translation
+//! page can be written where theirs belongs. They are set aside, so that what leaves in their place
+//! costs the same however many they are.
 
 use serde::{Deserialize, Serialize};
 use ssdtune_model::{PlaneId, TenantId};

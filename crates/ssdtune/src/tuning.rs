@@ -70,7 +70,7 @@ pub fn failure(error: TuneError) -> Failure {
     match error {
         TuneError::Measure(MeasureError::Interrupted) => Failure::Interrupted,
         TuneError::Measure(MeasureError::Memory(error)) => autodb::failure(error),
-        TuneError::Limits(_) | TuneError::Space | TuneError::Proposal(_) => Failure::usage(error),
+        error if error.is_of_usage() => Failure::usage(error),
         other => Failure::Work(other.into()),
     }
 }

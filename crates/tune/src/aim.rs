@@ -1,9 +1,11 @@
-//! What a search may aim at besides the grade: figures of a drive of which less or more is better.
+//! What a search may aim at in place of the grade: figures of a drive of which less or more is
+//! better.
 //!
 //! A gain is the logarithm of how many times better a drive is than the baseline: 0 is as good, and
 //! 0.69 twice as good, whatever the unit. So aims can be laid side by side.
 
-use crate::evaluate::{RunFacts, WorkloadMeasurement};
+use crate::evaluate::{Measurement, WorkloadMeasurement, charged_ns};
+use crate::grade::LatencyFigure;
 use crate::limits::{Prices, endurance_bytes};
 use serde::{Deserialize, Serialize};
 use ssdtune_model::DeviceConfig;
@@ -67,6 +69,20 @@ impl Aim {
         }
     }
 
+    /// When the figure is known.
+    pub(crate) const fn remedy(self) -> &'static str {
+        match self {
+            Self::Latency | Self::Throughput => "requests must move data",
+            Self::P99 | Self::P999 => {
+                "windows of long traces tell means only: with --requests N the first N requests \
+                 are measured whole"
+            }
+            Self::Price => "the price list must not make it free",
+            Self::Power => "the evaluator must count energy",
+            Self::Endurance => "requests must write, and the evaluator must count programs",
+        }
+    }
+
     /// Whether more of it is better.
     pub const fn grows(self) -> bool {
         matches!(self, Self::Throughput | Self::Endurance)
@@ -74,7 +90,8 @@ impl Aim {
 
     /// The figure of a drive that was measured on the target: nanoseconds, bytes a second, money,
     /// watt or bytes. `None` where it is not known: nothing was written, the evaluator does not
-    /// tell, or there is no price list.
+    /// tell, there is no price list, or a percentile is asked of windows. What a used drive has
+    /// left undone is charged, as it is to the grade.
     pub fn value(
         self,
         config: &DeviceConfig,
@@ -82,8 +99,13 @@ impl Aim {
         prices: Option<&Prices>,
     ) -> Option<f64> {
         let traces = measured.traces();
-        let mean = |value: &dyn Fn(&RunFacts) -> Option<f64>| -> Option<f64> {
-            let each = traces.iter().map(|trace| Some(value(trace.open.as_ref()?)?.ln()));
+        let percentile = |figure: LatencyFigure| -> Option<f64> {
+            // Windows tell means only.
+            let whole = |trace: &&Measurement| trace.windows.is_empty();
+            let each = traces.iter().map(|trace| {
+                let open = Some(trace).filter(whole)?.open.as_ref()?;
+                Some(charged_ns(figure, open, config)?.ln())
+            });
             let sum: f64 = each.collect::<Option<Vec<f64>>>()?.iter().sum();
             Some((sum / traces.len() as f64).exp())
         };
@@ -94,8 +116,8 @@ impl Aim {
         let value = match self {
             Self::Latency => figures(|figures| figures.latency_ns),
             Self::Throughput => figures(|figures| figures.throughput_bps),
-            Self::P99 => mean(&|open| Some(open.latency_ns_p99 as f64)),
-            Self::P999 => mean(&|open| open.latency_ns_p999.map(|own| own as f64)),
+            Self::P99 => percentile(LatencyFigure::P99),
+            Self::P999 => percentile(LatencyFigure::P999),
             Self::Price => prices.map(|prices| prices.of(config)),
             Self::Power => measured.average_watts(),
             Self::Endurance => {

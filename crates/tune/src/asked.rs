@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub enum DefaultSpace {
     /// What can be bought, for the baseline's price and a tenth.
     Market,
-    /// What can be bought for any price.
+    /// What can be bought for any price, which is an aim and so needs a price list.
     MarketAtAnyPrice,
     /// Beyond that.
     WhatIf,
@@ -102,6 +102,9 @@ impl AskedSpace<'_> {
         let bounds = self.default.bounds(&space);
         let completed = self.stated.complete(&mut limits, base, &space, bounds);
         let (base, note) = completed.map_err(AskedError::Limits)?;
+        if self.default == DefaultSpace::MarketAtAnyPrice {
+            limits.prices.get_or_insert_with(Prices::market);
+        }
         Ok(Asked { space: space.around(&base), base, limits, note })
     }
 

@@ -1,5 +1,6 @@
 //! Why tuning cannot go on.
 
+use crate::aim::Aim;
 use crate::breach::NothingKept;
 use crate::evaluate::MeasureError;
 
@@ -21,6 +22,14 @@ pub enum TuneError {
     /// The baseline breaks the limits, so no search can start from it.
     #[error("the baseline breaks the limits: {0}; loosen them, or choose another baseline")]
     Limits(String),
+    /// An aim has no value, not even for the baseline.
+    #[error("--aim {aim}: the baseline has no such figure on the target ({remedy})")]
+    Aim {
+        /// The aim.
+        aim: Aim,
+        /// When it has one.
+        remedy: &'static str,
+    },
     /// No drive that was measured keeps every limit.
     #[error(transparent)]
     NothingKept(#[from] Box<NothingKept>),
@@ -36,4 +45,11 @@ pub enum TuneError {
     /// A model of the trials cannot be fitted.
     #[error("the surrogate cannot be fitted: {0}")]
     Surrogate(String),
+}
+
+impl TuneError {
+    /// Whether something else must be asked for.
+    pub fn is_of_usage(&self) -> bool {
+        matches!(self, Self::Limits(_) | Self::Space | Self::Proposal(_) | Self::Aim { .. })
+    }
 }

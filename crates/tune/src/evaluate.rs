@@ -24,6 +24,7 @@ pub use crate::measurement::{
     Busy, GradedBy, Measurement, RunFacts, WindowFigures, WorkloadMeasurement,
 };
 pub use cached::{CachedEvaluator, EvaluationAnswer, EvaluationCounts, MeasureError};
+pub(crate) use debt::charged_ns;
 pub use external::{External, ExternalError};
 pub use in_process::InProcess;
 

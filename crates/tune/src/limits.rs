@@ -117,6 +117,14 @@ impl Limits {
         self.max_price.get_or_insert(prices.of(base) * PRICE_FACTOR);
     }
 
+    /// What tells whether a drive is dearer than another: its price, or where limits count the
+    /// capacity for the host, that of a byte that the host sees. `None` without a price list.
+    pub fn price_compared(&self, config: &DeviceConfig) -> Option<f64> {
+        let price = self.prices.as_ref()?.of(config);
+        let host = self.counts_for_the_host().then(|| Ledger::of(config).visible_bytes.0 as f64);
+        Some(price / host.unwrap_or(1.0))
+    }
+
     /// Adds limits around a baseline on what the host sees of it, its capacity and its interface,
     /// where these are not limited yet, and a price list where there is none.
     pub fn complete_for_the_host_from(&mut self, base: &DeviceConfig) {
@@ -146,8 +154,9 @@ impl Limits {
         // More than fits saturates, and the check refuses it.
         other.flash.blocks_per_plane = blocks as u32;
         other.name = format!("{}-at-{}", base.name, wanted.to_string().replace(' ', ""));
-        let wrong =
-            |reason| Faults::from(Fault::new("capacity_bytes", Problem::Conflict { reason }));
+        let name =
+            if self.counts_for_the_host() { "usable_capacity_bytes" } else { "capacity_bytes" };
+        let wrong = |reason| Faults::from(Fault::new(name, Problem::Conflict { reason }));
         let checked = other.check().map_err(|faults| {
             wrong(format!(
                 "{wanted} would take {blocks} blocks in each plane of the baseline {} ({own}), \

@@ -15,7 +15,8 @@
 //! 4. Changes of collection that gain less than 1 % are taken back where no drive collected: what
 //!    they do once it does, no run has tried.
 //! 5. What gains less than 1 % of the target for more than 1 % of the price is taken back, the
-//!    dearest first, where there is a price list.
+//!    dearest first, where there is a price list. Where limits count the capacity for the host, it
+//!    is the price of what the host sees.
 //! 6. The baseline runs with the most important change alone. A note says so if that brings most of
 //!    the gain: such a baseline stumbles over one setting.
 //! 7. The configuration that is best for the target alone is run on the other workloads, for the
@@ -102,6 +103,11 @@ struct Stub<'a> {
 }
 
 impl Recommendation {
+    /// Whether the drive is what a search with several aims was asked for.
+    pub fn is_what_was_asked(&self) -> bool {
+        self.front.as_ref().is_none_or(|front| front.reached)
+    }
+
     /// The names and texts of [`file_names`]. Without a text there must be no such file: MQSim has
     /// no words for the drive, or the front has fewer drives.
     ///
@@ -184,6 +190,8 @@ pub struct Recommendation {
     /// What the price consists of, for the baseline and for the recommended configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<[Vec<BillItem>; 2]>,
+    /// Bytes that the host sees of the baseline and of the recommended configuration.
+    pub host_bytes: [u64; 2],
     /// Bytes that the host may write, in the manner of the target, until cells are worn as far as
     /// they are rated: of the baseline and of the recommended configuration. `None` where it wrote
     /// nothing.

@@ -1,5 +1,5 @@
-//! Mappings that could not leave their cache when their turn came. Each is passed once, not again by
-//! every mapping that leaves after it.
+//! Mappings that could not leave their cache when their turn came. Each is passed once, not again
+//! by every mapping that leaves after it.
 
 use super::MappingCache;
 use crate::number::MappingSlot;

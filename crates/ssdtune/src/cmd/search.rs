@@ -88,8 +88,9 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "ignore_pruning")]
     ignore_order: bool,
 
-    /// What drives are to be good at beside the grade: some of latency, p99, p99.9, throughput,
-    /// price, power, endurance. The result is drives of which none is better in all (bayes).
+    /// What drives are to be good at, in place of the grade: some of latency, p99, p99.9,
+    /// throughput, price, power, endurance. What is not named may get worse. The result is drives
+    /// of which none is better in all (bayes).
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     aim: Vec<Aim>,
 
@@ -155,7 +156,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
     if !context.json() {
         result.notes.iter().for_each(|note| context.note(format_args!("note: {note}")));
     }
-    Ok(())
+    if result.is_what_was_asked() { Ok(()) } else { Err(Failure::Reported(1)) }
 }
 
 /// Takes prior knowledge out of AutoDB, and tells what it is.
@@ -166,11 +167,7 @@ fn begin(
     args: &Args,
     context: &Context,
 ) -> Outcome<(Beginning, PriorKnowledge)> {
-    let order = match (args.ignore_pruning, args.ignore_order) {
-        (true, _) => OrderUse::Ignore,
-        (false, true) => OrderUse::KeptTogether,
-        (false, false) => OrderUse::Follow,
-    };
+    let order = OrderUse::stated(args.ignore_pruning, args.ignore_order);
     let options = BeginOptions { resume: args.resume, order };
     let begun = search::begin(db, &job.task, settings, &job.evaluator.identity(), options);
     let begun = begun.map_err(tuning::failure_of_beginning)?;

@@ -14,6 +14,8 @@
 //!   by that share of one if fewer do.
 
 use crate::grade::LatencyFigure;
+use crate::measurement::RunFacts;
+use ssdtune_model::{DeviceConfig, Nanos};
 use ssdtune_sim::Work;
 
 /// The throughput if the drive had done all its work within the run of `seconds`.
@@ -39,10 +41,26 @@ pub(super) fn latency_ns(
     (latency_ns + waits * program_ns) * longer
 }
 
+/// A response time of an open-loop run of a drive, charged as the latency that is graded; `None`
+/// where it was not counted.
+pub(crate) fn charged_ns(
+    figure: LatencyFigure,
+    run: &RunFacts,
+    config: &DeviceConfig,
+) -> Option<f64> {
+    let nanos = |seconds: f64| Nanos((seconds * 1e9).round() as u64);
+    let work = Work { done: nanos(run.busy.dies * run.seconds), left: nanos(run.left_seconds) };
+    Some(latency_ns((figure, figure.of(run)?), run.seconds, work, program_ns(config)))
+}
+
+/// The time that a drive takes to program a page, in the mean over its page types.
+pub(super) fn program_ns(config: &DeviceConfig) -> f64 {
+    config.flash.technology.mean_ns(&config.flash.program_latency)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdtune_model::Nanos;
 
     const MEAN: (LatencyFigure, f64) = (LatencyFigure::Mean, 100.0);
 

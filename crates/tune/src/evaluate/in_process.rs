@@ -123,8 +123,7 @@ impl InProcess {
             || self.run(job, &widened, Replay::Closed(job.depth), stop),
         );
         let ((open, open_work), (closed, closed_work)) = (open?, closed?);
-        let flash = &job.config.flash;
-        let program_ns = flash.technology.mean_ns(&flash.program_latency);
+        let program_ns = debt::program_ns(job.config);
         let latency = self.graded_by.latency;
         let served_ns = latency.of(&open).unwrap_or(f64::NAN);
         let latency_ns =

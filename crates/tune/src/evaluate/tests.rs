@@ -1,6 +1,7 @@
 //! Tests of evaluators, with and without memory.
 
 use super::*;
+use crate::aim::Aim;
 use crate::grade::LatencyFigure;
 use crate::memory::configuration_digest;
 use crate::memory::{AutoDb, RecordKind};
@@ -65,6 +66,12 @@ fn a_percentile_can_stand_for_latency_and_its_debts_are_charged() {
         match open.left_seconds > 0.0 {
             true => assert!(charged > 1.0, "{charged}"),
             false => assert_eq!(charged, 1.0),
+        }
+        // An aim is charged as the grade is.
+        let whole = WorkloadMeasurement::new(vec![all[0].clone()]);
+        for (aim, graded) in [(Aim::P99, latencies[1]), (Aim::P999, latencies[2])] {
+            let aimed = aim.value(&config, &whole, None).unwrap();
+            assert!((aimed / graded - 1.0).abs() < 1e-6, "{aim}: {aimed} and {graded}");
         }
         // Throughput is no other for that.
         assert_eq!(all[0].figures.throughput_bps, all[2].figures.throughput_bps);

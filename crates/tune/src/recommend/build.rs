@@ -9,6 +9,7 @@ use super::{
     Effort, Importance, PowerTrade, Question, Recommendation, SCHEMA, SpeedupInterval,
     SpeedupTable, TopConfiguration, Verdicts,
 };
+use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::evaluate::{CachedEvaluator, Evaluator, WorkloadMeasurement, described};
 use crate::grade::Speedup;
@@ -18,6 +19,7 @@ use crate::search::{Found, Settings, Trial, Verdict};
 use crate::space::{PART, changes};
 use crate::task::Task;
 use crate::workload::{Trace, Workload};
+use ssdtune_model::ledger::Ledger;
 use ssdtune_model::{Bytes, CheckedConfig, DeviceConfig, document};
 
 /// Options of a recommendation.
@@ -62,7 +64,7 @@ pub fn recommend(
     let held_out = options.held_out.as_deref();
     let judgement = Judgement::of(task, &config, refused, held_out, Care::Whole, evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
-    collector.note_what_to_know(&training, held_out.as_ref().unwrap_or(&training));
+    collector.note_what_to_know(&settings.aims, &training, held_out.as_ref().unwrap_or(&training));
     let mut named: DeviceConfig = (*config).clone();
     named.name.clone_from(&options.name);
     let (mqsim_xml, mqsim_notes) = match ssdtune_mqsim::write_device(&named) {
@@ -86,6 +88,7 @@ pub fn recommend(
             seconds: 0.0,
         },
         grade,
+        host_bytes: drives.map(|drive| Ledger::of(drive).visible_bytes.0),
         endurance_bytes: endurance(task, &training, &config),
         training,
         held_out_breaches,
@@ -274,7 +277,7 @@ impl EvidenceCollector<'_> {
     }
 
     /// Adds notes on what the figures do not show: those of the search, and those of the verdict.
-    fn note_what_to_know(&mut self, training: &SpeedupTable, verdict: &SpeedupTable) {
+    fn note_what_to_know(&mut self, aims: &[Aim], training: &SpeedupTable, verdict: &SpeedupTable) {
         if training.target.baseline.average_watts.is_none() {
             self.notes.push("the evaluator counts no energy: no power was limited".to_owned());
         }
@@ -310,6 +313,7 @@ impl EvidenceCollector<'_> {
             (&unseen.speedup, unseen.interval.as_ref()),
         ));
         self.notes.extend(unseen.interval.as_ref().and_then(SpeedupInterval::worse));
+        self.notes.extend(front::left_out(aims, &unseen.speedup));
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
                 "no garbage was collected: the run says nothing about collection and \

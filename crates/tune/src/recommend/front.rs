@@ -8,6 +8,7 @@ use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
 use crate::grade::Speedup;
+use crate::interval::PRECISION;
 use crate::limits::PriceLimit;
 use crate::pareto;
 use crate::search::{Found, REFERENCE, Settings, Trial};
@@ -152,7 +153,12 @@ pub(super) fn pick(
             false => refused.extend(Refused::new(trial, breaches)),
         }
     }
-    let (order, is_reached) = by_preference(task, &kept, pick);
+    let mut answers = kept.clone();
+    if matches!(pick, Pick::Below(_)) && !kept.iter().any(|trial| trial.number == 0) {
+        // The baseline may be better by the grade than all that are better in an aim.
+        answers.push(&found.trials[0]);
+    }
+    let (order, is_reached) = by_preference(task, &answers, pick);
     let Some(&number) = order.first() else {
         return Err(Box::new(found.nothing_kept(None)).into());
     };
@@ -315,9 +321,68 @@ fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// What to say of a speed that is no aim and became worse, by the figures of the verdict.
+pub(super) fn left_out(aims: &[Aim], verdict: &Speedup) -> Option<String> {
+    let latencies = [Aim::Latency, Aim::P99, Aim::P999];
+    let given_up = [
+        ("latency", verdict.latency, !aims.iter().any(|aim| latencies.contains(aim))),
+        ("throughput", verdict.throughput, !aims.contains(&Aim::Throughput)),
+    ];
+    let worse = |(name, factor, is_left_out): (&str, f64, bool)| {
+        (is_left_out && factor < 1.0 - PRECISION).then(|| {
+            format!("{name} is no aim, and {factor:.2}x of it is left: --aim with {name} keeps it")
+        })
+    };
+    let notes: Vec<String> = given_up.into_iter().filter_map(worse).collect();
+    (!aims.is_empty() && !notes.is_empty()).then(|| notes.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
+    use crate::search::{Algorithm, PriorKnowledge};
+
+    #[test]
+    fn a_price_is_no_reason_to_be_slower_than_the_baseline() {
+        let formula = Formula::default();
+        let mut task = TASK.clone();
+        task.limits.prices = Some(crate::limits::Prices::market());
+        let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
+        for seed in 1..4 {
+            let aims = vec![Aim::Price, Aim::Latency];
+            let settings = Settings { aims, budget: 10.0, ..settings(Algorithm::Bayes, seed) };
+            let found = search(&task, &PriorKnowledge::default(), &settings, &formula, 2);
+            for times in [0.3, 0.9, 1.0, 1.5] {
+                let below = Pick::Below(PriceLimit::TimesBaseline(times));
+                let Picked { front, number, .. } =
+                    pick(&task, &settings, &found, below, &cached).unwrap();
+                let prices = task.limits.prices.as_ref().unwrap();
+                let best = (found.trials.iter())
+                    .filter(|trial| found.front().contains(&trial.number) || trial.number == 0)
+                    .filter(|trial| prices.of(&trial.config) <= times * prices.of(&task.base))
+                    .filter_map(|trial| trial.grade)
+                    .max_by(f64::total_cmp);
+                assert_eq!(front.reached, best.is_some(), "seed {seed}, {times}x");
+                if let Some(best) = best {
+                    assert_eq!(found.trials[number].grade, Some(best), "seed {seed}, {times}x");
+                    assert!(times < 1.0 || best >= 0.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_speed_that_is_no_aim_is_named_when_it_is_given_up() {
+        let verdict = Speedup { latency: 1.1, throughput: 0.5 };
+        let note = left_out(&[Aim::Latency, Aim::Price], &verdict).unwrap();
+        assert!(note.starts_with("throughput is no aim, and 0.50x"), "{note}");
+        assert_eq!(left_out(&[Aim::Latency, Aim::Throughput], &verdict), None);
+        assert_eq!(left_out(&[], &verdict), None);
+        let slow = Speedup { latency: 0.9, throughput: 1.0 };
+        assert!(left_out(&[Aim::Price], &slow).unwrap().starts_with("latency"));
+        assert_eq!(left_out(&[Aim::P99], &slow), None);
+    }
 
     #[test]
     fn picks_are_read_and_said() {

@@ -5,7 +5,10 @@ use super::parameters::parameter_lines;
 use super::{Recommendation, WorkloadResult};
 use crate::grade::{LatencyFigure, Speedup};
 use crate::interval::SpeedupInterval;
+use ssdtune_model::Bytes;
 
+/// Capacities that differ by a smaller share are one to the host.
+const SAME_CAPACITY: f64 = 0.001;
 /// Changes that the sentence names; the table of parameters has all.
 const NAMED: usize = 2;
 
@@ -40,11 +43,12 @@ pub fn first_sentence(result: &Recommendation) -> String {
     let missed = result.front.as_ref().filter(|front| !front.reached);
     let missed = missed.map_or(String::new(), |front| format!("Not found is {}. ", front.picked));
     format!(
-        "{missed}On {} the drive has {}, {known}{far}; {}, {}{}; {}.",
+        "{missed}On {} the drive has {}, {known}{far}; {}, {}{}{}; {}.",
         question.target,
         speed(told, question.graded_by.latency),
         power(told),
         price(result.price),
+        host(result.host_bytes),
         endurance(result.endurance_bytes),
         changes(result)
     )
@@ -79,13 +83,29 @@ fn speed(row: &WorkloadResult, by: LatencyFigure) -> String {
         (row.speedup.latency_shown(shown), row.speedup.throughput_shown(shown));
     format!(
         "{} the speed by {by} latency ({} us, was {}) and {} the throughput ({} MB/s, was {})",
-        latency.trim(),
+        before_noun(&latency),
         row.own.latency_us(),
         row.baseline.latency_us(),
-        throughput.trim(),
+        before_noun(&throughput),
         row.own.throughput_mbps(),
         row.baseline.throughput_mbps()
     )
+}
+
+/// A factor as it stands before a noun: `1.01x (+- 1.2 %, undecided)`.
+fn before_noun(factor: &str) -> String {
+    match factor.trim().split_once(' ') {
+        Some((times, known)) if known.contains(',') => format!("{times} ({known})"),
+        _ => factor.trim().to_owned(),
+    }
+}
+
+/// How much the host sees, where it is not as much as before.
+fn host([was, own]: [u64; 2]) -> String {
+    match (own as f64 / was as f64 - 1.0).abs() < SAME_CAPACITY {
+        true => String::new(),
+        false => format!(", the host sees {} (saw {})", Bytes(own), Bytes(was)),
+    }
 }
 
 fn power(row: &WorkloadResult) -> String {
@@ -191,6 +211,10 @@ mod tests {
             first_sentence(&result)
                 .contains("its parts cost 112.50 (were 100.00; relative prices)")
         );
+        result.host_bytes = [400 << 30; 2];
+        assert!(!first_sentence(&result).contains("the host sees"));
+        result.host_bytes = [400 << 30, 380 << 30];
+        assert!(first_sentence(&result).contains(", the host sees 380 GiB (saw 400 GiB)"));
         result.parameters.clear();
         assert!(first_sentence(&result).starts_with("Nothing better than "));
         let picked = "the knee of the front";
@@ -198,6 +222,13 @@ mod tests {
         let told = first_sentence(&result);
         assert!(told.contains(&format!("recommended ({picked}), so nothing changes")), "{told}");
         assert!(told.ends_with("better in everything: 2."), "{told}");
+    }
+
+    #[test]
+    fn a_factor_that_is_undecided_says_so_in_brackets() {
+        assert_eq!(before_noun("1.01x +- 1.2 %, undecided"), "1.01x (+- 1.2 %, undecided)");
+        assert_eq!(before_noun(" 1.31x +- 1.2 % "), "1.31x +- 1.2 %");
+        assert_eq!(before_noun("1.31x"), "1.31x");
     }
 
     #[test]

@@ -163,14 +163,13 @@ impl Simplifier<'_> {
         importance: &[(Vec<usize>, Importance)],
     ) -> Result<Option<(Chosen, String)>, TuneError> {
         let Task { space, base, limits, .. } = self.task;
-        let Some(prices) = &limits.prices else { return Ok(None) };
-        let price = prices.of(&drive.config);
+        let Some(price) = limits.price_compared(&drive.config) else { return Ok(None) };
         let little = |change: &Importance| change.loss.is_some_and(|loss| loss < WORTH);
         let mut saving: Vec<_> = (importance.iter())
             .filter(|(_, change)| little(change))
             .filter_map(|(axes, change)| {
                 let back = limits.feasible(space, base, &self.without(&drive.point, axes))?;
-                let less = price / prices.of(&back.config);
+                let less = price / limits.price_compared(&back.config)?;
                 (less.ln() > WORTH).then_some((less, axes, change))
             })
             .collect();

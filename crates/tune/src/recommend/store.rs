@@ -27,7 +27,8 @@ impl Recommendation {
             rank: 0,
             measures,
             watts: table.target.own.average_watts,
-            max_harm: self.question.max_harm,
+            // Without others nothing was judged on validation traces.
+            max_harm: self.question.max_harm.filter(|_| !self.question.others.is_empty()),
         };
         let mut all = vec![recommended.clone()];
         for (rank, top) in self.top.iter().enumerate().skip(1) {

@@ -72,6 +72,11 @@ impl<'a> Judge<'a> {
         let mut measured = task.baseline_on(&workloads, evaluator)?;
         let others = measured.split_off(2);
         let (prefix_baseline, target) = (measured.swap_remove(1), measured.swap_remove(0));
+        let prices = task.limits.prices.as_ref();
+        let unknown = |aim: &&Aim| aim.value(&task.base, &target, prices).is_none();
+        if let Some(&aim) = aims.iter().find(unknown) {
+            return Err(TuneError::Aim { aim, remedy: aim.remedy() });
+        }
         let baseline = Baseline { target, others };
         Ok(Self { task, aims, evaluator, baseline, prefix, prefix_baseline })
     }

@@ -105,6 +105,17 @@ pub enum OrderUse {
     Ignore,
 }
 
+impl OrderUse {
+    /// As two flags say it: the first ignores all that pruning has found, the second its order.
+    pub fn stated(ignore_pruning: bool, ignore_order: bool) -> Self {
+        match (ignore_pruning, ignore_order) {
+            (true, _) => Self::Ignore,
+            (false, true) => Self::KeptTogether,
+            (false, false) => Self::Follow,
+        }
+    }
+}
+
 impl Settings {
     /// Whether the settings go together.
     ///

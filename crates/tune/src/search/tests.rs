@@ -6,6 +6,7 @@ use super::testing::{
     shared_search, workload,
 };
 use super::*;
+use crate::aim::Aim;
 use crate::evaluate::{EvaluationError, Evaluator, Job, MeasureError, Measurement};
 use crate::grade::Weights;
 use crate::memory::AutoDb;
@@ -358,6 +359,20 @@ fn tuning_sets_follow_the_coefficients_and_keep_groups_together() {
     assert_eq!(tuning_sets(space, &order.together()).len(), 1);
     let all = tuning_sets(space, &TuningOrder::default());
     assert_eq!((all.len(), all[0].len()), (1, space.axes().len()));
+}
+
+#[test]
+fn an_aim_that_has_no_value_is_refused_with_the_remedy() {
+    let formula = Formula::default();
+    let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
+    for (aim, remedy) in [(Aim::P999, "--requests"), (Aim::Power, "energy"), (Aim::Price, "list")] {
+        let aims = vec![Aim::Latency, aim];
+        let settings = Settings { aims, ..settings(Algorithm::Bayes, SEED) };
+        let refused = run(&TASK, &nothing(), &settings, &cached, &mut |_, _| {}).unwrap_err();
+        assert!(refused.is_of_usage());
+        let told = refused.to_string();
+        assert!(told.starts_with(&format!("--aim {aim}: ")) && told.contains(remedy), "{told}");
+    }
 }
 
 #[test]
