@@ -111,12 +111,28 @@ impl Space {
     /// with the name of another takes its place.
     ///
     /// # Errors
-    /// Every fault with its line; that the space has no choice of parts.
+    /// Every fault with its line; that the space has no choice of parts; a part that leaves out what
+    /// all parts of its cell type state: it would have another part's.
     pub fn with_parts(mut self, text: &str) -> Result<Self, Faults> {
         let more = file::read_parts(text)?;
         let part = self.axes.iter_mut().filter(|axis| axis.key() == PART);
         match part.into_iter().find_map(Axis::choice_mut) {
-            Some(part) => part.extend(more),
+            Some(part) => {
+                let incomplete = more.iter().filter_map(|one| {
+                    let missing = part.missing_of(one);
+                    let remedy = format!(
+                        "state {}: all other parts of its cell type do",
+                        missing.join(", ")
+                    );
+                    let fault = Fault::new(one.name(), Problem::Missing { remedy });
+                    (!missing.is_empty()).then_some(fault)
+                });
+                let incomplete: Vec<Fault> = incomplete.collect();
+                if !incomplete.is_empty() {
+                    return Err(Faults(incomplete));
+                }
+                part.extend(more);
+            }
             None => {
                 let reason = format!("the space {} has no choice of parts", self.name);
                 return Err(Fault::new("choice.part", Problem::Conflict { reason }).into());

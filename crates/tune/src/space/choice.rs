@@ -10,6 +10,9 @@ use ssdtune_model::DeviceConfig;
 use ssdtune_model::catalogue::{self, Parameter, Value};
 use std::fmt;
 
+/// The parameter that says of which type the cells of a part are.
+const CELL: &str = "flash.technology";
+
 /// Alternatives of which a drive has one.
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -107,6 +110,21 @@ impl Choice {
     /// What there is to choose from.
     pub fn alternatives(&self) -> &[Alternative] {
         &self.alternatives
+    }
+
+    /// The keys that every alternative of the same cell type sets, and this one does not. If there is
+    /// none of its type, all alternatives count.
+    pub(super) fn missing_of(&self, one: &Alternative) -> Vec<&'static str> {
+        let cell = |own: &Alternative| own.value_of(CELL);
+        let alike = |own: &&Alternative| cell(own) == cell(one);
+        let like: Vec<&Alternative> = match self.alternatives.iter().any(|own| alike(&own)) {
+            true => self.alternatives.iter().filter(alike).collect(),
+            false => self.alternatives.iter().collect(),
+        };
+        let Some((first, rest)) = like.split_first() else { return Vec::new() };
+        let all_set = |key: &str| rest.iter().all(|own| own.value_of(key).is_some());
+        let keys = first.settings.iter().map(|(row, _)| row.key);
+        keys.filter(|key| all_set(key) && one.value_of(key).is_none()).collect()
     }
 
     /// Adds alternatives. One that has the name of another takes its place.

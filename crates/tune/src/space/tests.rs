@@ -201,6 +201,13 @@ fn further_parts_are_added_and_faults_of_choices_are_named() {
     assert_eq!(names, ["new", "old", "mine"]);
     assert_eq!(parts[0].value_of("flash.pe_cycles_limit"), Some(Value::Int(8)));
     assert!(Space::autoblox().with_parts(more).is_err(), "it has no choice of parts");
+    // A part that leaves out what all of its cell type state would have the baseline's times.
+    let bare = "[mine]\nflash.technology = \"tlc\"\n";
+    let told = Space::market().with_parts(bare).unwrap_err().to_string();
+    for key in ["flash.page_read_latency_msb_ns", "flash.pages_per_block", "flash.pe_cycles_limit"]
+    {
+        assert!(told.contains("mine") && told.contains(key), "{key}: {told}");
+    }
     let told = |text: &str| Space::parse(text).unwrap_err().to_string();
     let wrong = "[choice.part]\none = { flash.pe_cycle_limit = 1 }\n";
     assert!(told(wrong).contains("did you mean flash.pe_cycles_limit?"), "{}", told(wrong));
