@@ -111,8 +111,8 @@ impl Space {
     /// with the name of another takes its place.
     ///
     /// # Errors
-    /// Every fault with its line; that the space has no choice of parts; a part that leaves out what
-    /// all parts of its cell type state: it would have another part's.
+    /// Every fault with its line; that the space has no choice of parts; a part that leaves out
+    /// what all parts of its cell type state: it would have another part's.
     pub fn with_parts(mut self, text: &str) -> Result<Self, Faults> {
         let more = file::read_parts(text)?;
         let part = self.axes.iter_mut().filter(|axis| axis.key() == PART);

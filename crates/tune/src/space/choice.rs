@@ -112,8 +112,8 @@ impl Choice {
         &self.alternatives
     }
 
-    /// The keys that every alternative of the same cell type sets, and this one does not. If there is
-    /// none of its type, all alternatives count.
+    /// The keys that every alternative of the same cell type sets, and this one does not. If there
+    /// is none of its type, all alternatives count.
     pub(super) fn missing_of(&self, one: &Alternative) -> Vec<&'static str> {
         let cell = |own: &Alternative| own.value_of(CELL);
         let alike = |own: &&Alternative| cell(own) == cell(one);
