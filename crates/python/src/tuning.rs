@@ -237,11 +237,7 @@ impl SearchFlags {
     }
 
     pub(crate) fn begin(&self) -> BeginOptions {
-        let order = match (self.ignore_pruning, self.ignore_order) {
-            (true, _) => OrderUse::Ignore,
-            (false, true) => OrderUse::KeptTogether,
-            (false, false) => OrderUse::Follow,
-        };
+        let order = OrderUse::stated(self.ignore_pruning, self.ignore_order);
         BeginOptions { resume: self.resume, order }
     }
 }

@@ -44,7 +44,7 @@ impl Limits {
     }
 
     /// Whether the limits speak of what the host sees.
-    pub(super) fn counts_for_the_host(&self) -> bool {
+    pub(crate) fn counts_for_the_host(&self) -> bool {
         self.constraints.usable_capacity.is_some()
     }
 }

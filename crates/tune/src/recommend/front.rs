@@ -153,11 +153,12 @@ pub(super) fn pick(
             false => refused.extend(Refused::new(trial, breaches)),
         }
     }
-    let mut answers = kept.clone();
-    if matches!(pick, Pick::Below(_)) && !kept.iter().any(|trial| trial.number == 0) {
-        // The baseline may be better by the grade than all that are better in an aim.
-        answers.push(&found.trials[0]);
-    }
+    // The baseline may be better by the grade than all that are better in an aim.
+    let baseline = Some(&found.trials[0]).filter(|own| {
+        let is_asked = matches!(pick, Pick::Below(_)) && own.breaches.is_empty();
+        is_asked && kept.iter().all(|trial| trial.number != 0)
+    });
+    let answers: Vec<&Trial> = kept.iter().copied().chain(baseline).collect();
     let (order, is_reached) = by_preference(task, &answers, pick);
     let Some(&number) = order.first() else {
         return Err(Box::new(found.nothing_kept(None)).into());
@@ -330,7 +331,10 @@ pub(super) fn left_out(aims: &[Aim], verdict: &Speedup) -> Option<String> {
     ];
     let worse = |(name, factor, is_left_out): (&str, f64, bool)| {
         (is_left_out && factor < 1.0 - PRECISION).then(|| {
-            format!("{name} is no aim, and {factor:.2}x of it is left: --aim with {name} keeps it")
+            format!(
+                "{name} is no aim, and {factor:.2}x of it is left: name it in --aim too; a larger \
+                 budget does not bring it back"
+            )
         })
     };
     let notes: Vec<String> = given_up.into_iter().filter_map(worse).collect();
@@ -370,6 +374,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_baseline_over_the_power_budget_is_no_answer_to_a_price() {
+        let formula = Formula { counts_energy: true, ..Formula::default() };
+        let mut task = TASK.clone();
+        task.limits.prices = Some(crate::limits::Prices::market());
+        // The formula's drives draw a watt for each channel.
+        let channels = f64::from(task.base.bus.channels);
+        task.limits.constraints.power_budget_watts = Some(channels / 3.0);
+        let aims = vec![Aim::Price, Aim::Latency];
+        let settings = Settings { aims, budget: 10.0, ..settings(Algorithm::Bayes, 1) };
+        let found = search(&task, &PriorKnowledge::default(), &settings, &formula, 2);
+        let cached = CachedEvaluator::new(&formula, None, &GO_ON, &|_| {});
+        let below = Pick::Below(PriceLimit::TimesBaseline(1e6));
+        let number = pick(&task, &settings, &found, below, &cached).unwrap().number;
+        assert!(number > 0 && found.trials[number].breaches.is_empty(), "{number}");
     }
 
     #[test]

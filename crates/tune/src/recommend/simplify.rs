@@ -147,8 +147,12 @@ impl Simplifier<'_> {
             importance.extend(self.importance(&drive)?);
         }
         if !dear.is_empty() {
+            let price = match self.task.limits.counts_for_the_host() {
+                true => "the price of what the host sees",
+                false => "the price",
+            };
             self.notes.push(format!(
-                "taken back, since it gained less than 1 % for more than 1 % of the price: {}",
+                "taken back, since it gained less than 1 % for more than 1 % of {price}: {}",
                 dear.join("; ")
             ));
         }
