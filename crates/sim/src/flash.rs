@@ -11,6 +11,7 @@
 
 mod array;
 mod channel;
+mod gather;
 mod long_queues;
 mod plane_reads;
 mod register_cache;
@@ -153,6 +154,10 @@ pub(crate) struct Flash {
     /// Scratch list: channels that a scheduling has to try. Empty between two events.
     #[serde(skip)]
     touched: Vec<ChannelId>,
+    /// Scratch list: of each plane of a die one of the pages that the program of word lines takes
+    /// which is being gathered. What it says of planes that the program does not use is old.
+    #[serde(skip)]
+    taken: Vec<Option<TransactionId>>,
     /// While this is not 0, transactions are only staged; the caller schedules when it has staged
     /// all of them. 0 between two events.
     #[serde(skip)]
@@ -163,6 +168,8 @@ impl Part for Flash {
     fn adopt(&mut self, made: Self) {
         self.rules = made.rules;
         self.timing = made.timing;
+        self.taken = made.taken;
+        self.array.adopt(made.array);
         self.wear = made.wear;
         self.striping = made.striping;
     }
@@ -185,6 +192,7 @@ impl Flash {
             rules,
             staged: Vec::new(),
             touched: Vec::new(),
+            taken: vec![None; config.geometry().planes_per_die as usize],
             deferred: 0,
         }
     }
@@ -260,13 +268,13 @@ impl Flash {
         if let Some(striping) = &self.striping {
             (plane, page) = striping.place(plane, page, is_slc);
         }
-        (plane, if is_slc { PageId(page.0 + self.timing.slc_from) } else { page })
+        (plane, if is_slc { PageId(page.0 + self.timing.lines.slc_from) } else { page })
     }
 
     /// Whether a transaction concerns a block in SLC mode.
     #[inline]
     pub fn is_in_slc_mode(&self, id: TransactionId) -> bool {
-        self.transactions[id].page.0 >= self.timing.slc_from
+        self.transactions[id].page.0 >= self.timing.lines.slc_from
     }
 
     /// How superblocks lie on the flash; `None` without superblocks.
@@ -330,7 +338,7 @@ impl Flash {
             tenant: record.tenant,
             kind: self.timing.page_type(record.page),
             plane: record.plane / self.rules.units_per_page as u8,
-            row: (record.page.0 % self.timing.word_line.max(1)) as u8,
+            row: (record.page.0 % self.timing.lines.pages) as u8,
             sectors: record.sectors.into(),
         })
     }

@@ -6,6 +6,7 @@
 //! dies get a batch of commands back to back. Everything else is the same for both.
 
 use super::long_queues::LongQueues;
+use super::timing::WordLines;
 use super::transaction::Transaction;
 use super::unit_set::UnitSet;
 use crate::engine::{EventKey, Server, ServerId, Servers};
@@ -333,8 +334,13 @@ impl FlashArray {
             seq: 0,
             units_per_die: geometry.planes_per_die,
             interrupts,
-            long: LongQueues::default(),
+            long: LongQueues::new(WordLines::new(config)),
         }
+    }
+
+    /// Takes over what snapshots leave out.
+    pub fn adopt(&mut self, made: Self) {
+        self.long = made.long;
     }
 
     /// Where a plane is.
@@ -362,8 +368,8 @@ impl FlashArray {
             let channel = &mut self.channels[unit.channel];
             channel.ready.insert(channel.within(record.unit));
         }
-        let (die, source, page) = (record.die, (record.class, record.priority), record.page);
-        self.long.push(queue_of(die, source), page, id);
+        let (die, source) = (record.die, (record.class, record.priority));
+        self.long.push(queue_of(die, source), record, id);
         self.dies[die].queues[queue_index(source)].push(transactions, id);
     }
 
@@ -378,10 +384,10 @@ impl FlashArray {
             let channel = &mut self.channels[unit.channel];
             channel.ready.remove(channel.within(record.unit));
         }
-        let (die, source, page) = (record.die, (record.class, record.priority), record.page);
+        let (die, source) = (record.die, (record.class, record.priority));
         let list = &mut self.dies[die].queues[queue_index(source)];
         list.remove(transactions, id);
-        self.long.remove(queue_of(die, source), page, id, list.head.is_none());
+        self.long.remove(queue_of(die, source), &transactions[id], id, list.head.is_none());
         transactions[id].next = None;
     }
 
@@ -413,8 +419,8 @@ impl FlashArray {
         self.dies[die].queues[queue_index(source)].head
     }
 
-    /// Whether the transactions of a class and priority that wait for a die have an index by the
-    /// offset of their page.
+    /// Whether the transactions of a class and priority that wait for a die have an index by what
+    /// those of a command have in common.
     #[inline]
     pub fn is_indexed(&self, die: DieId, source: Source) -> bool {
         self.long.has(queue_of(die, source))
@@ -427,8 +433,8 @@ impl FlashArray {
         self.long.index(transactions, queue_of(die, source), first);
     }
 
-    /// The first transaction of a class and priority that waits for a die with a page of an offset,
-    /// or of another one that shares its place in the index.
+    /// The first transaction of a class and priority that waits for a die and can go with one of this
+    /// page, or another one that shares its place in the index.
     #[inline]
     pub fn first_in_chain(
         &self,
@@ -436,7 +442,7 @@ impl FlashArray {
         source: Source,
         page: PageId,
     ) -> Option<TransactionId> {
-        self.long.first(queue_of(die, source), page)
+        self.long.first(queue_of(die, source), source.0, page)
     }
 
     /// The transaction behind one that shares its place in the index.

@@ -69,7 +69,7 @@ impl Flash {
             let repeated;
             (takes, repeated) = self.varied(base, ftl, die, work, takes, kind);
             count += repeated;
-            if self.timing.word_line > 1 && work == Work::Program {
+            if self.timing.lines.pages > 1 && work == Work::Program {
                 count = self.count_other_types(base, first, kind, [from, from + takes]);
             }
         }

@@ -7,41 +7,19 @@
 //! word line in each plane. Reads of translation pages go before everything.
 //! Collection goes before or after the host, depending on its urgency.
 
-use super::array::{DieState, PRIORITIES, Source, Transactions};
-use super::long_queues::LONG;
+use super::array::{DieState, PRIORITIES, Source};
+use super::gather::Batch;
 use super::{Flash, Transaction};
 use crate::accounting::{Extent, Pages};
 use crate::base::Base;
 use crate::id::{ChannelId, DieId, TransactionId, UnitId};
 use crate::operation::{Class, Work};
 use ssdtune_ftl::Ftl;
+use ssdtune_model::PlaneId;
 use ssdtune_model::config::{BusOrder, Scheduler};
-use ssdtune_model::{PageId, PlaneId};
 
 /// Commands of each priority that are served in one round. Priority 0 is served before all rounds.
 const WEIGHTS: [u8; PRIORITIES] = [0, 4, 2, 1];
-
-/// What a command has gathered so far.
-#[derive(Clone, Default)]
-struct Batch {
-    list: Option<TransactionId>,
-    last: Option<TransactionId>,
-    /// The places of its units in the die, one bit each.
-    units: u64,
-    count: u32,
-}
-
-impl Batch {
-    fn add(&mut self, transactions: &mut Transactions, id: TransactionId) {
-        match self.last {
-            None => self.list = Some(id),
-            Some(last) => transactions[last].next = Some(id),
-        }
-        self.last = Some(id);
-        self.units |= 1u64 << transactions[id].plane;
-        self.count += 1;
-    }
-}
 
 impl Flash {
     /// Queues the staged transactions and tries the channels they belong to, unless the caller has
@@ -331,7 +309,7 @@ impl Flash {
             self.gather(ftl, die, first, page, &mut batch);
             if let Some(class) = second
                 && self.array.units[unit].waits(class) > 0
-                && batch.count < self.array.units_per_die * self.timing.word_line
+                && batch.count < self.array.units_per_die * self.timing.lines.pages
             {
                 let priorities = match class {
                     Class::UserRead | Class::UserWrite => self.rules.priorities,
@@ -342,105 +320,12 @@ impl Flash {
                 }
             }
             debug_assert!(
-                batch.units.count_ones() == batch.count || self.timing.word_line > 1,
+                batch.units.count_ones() == batch.count || self.timing.lines.pages > 1,
                 "one unit for each place"
             );
             if let Some(list) = batch.list {
                 let extent = self.extent(list, batch.count);
                 self.issue(base, ftl, list, extent);
-            }
-        }
-    }
-
-    /// Takes what fits into a command out of one queue of a die.
-    fn gather(&mut self, ftl: &Ftl, die: DieId, source: Source, page: PageId, batch: &mut Batch) {
-        if self.timing.word_line > 1 && source.0.work() == Work::Program {
-            self.gather_word_lines(ftl, die, source, batch);
-            return;
-        }
-        let mut at = self.array.first(die, source);
-        let limit = match source.0 {
-            Class::Erase if self.rules.single_plane_erases => 1,
-            _ => self.array.units_per_die,
-        };
-        let is_indexed = self.array.is_indexed(die, source);
-        let mut walked = 0;
-        while let Some(id) = at
-            && batch.count < limit
-            && self.array.has_other_planes(die, source, batch.units)
-        {
-            let is_long = is_indexed || walked >= LONG;
-            if is_long && batch.count > 0 && source.0 != Class::Erase {
-                // What was walked over is there again and fits as little as before.
-                self.array.index(&self.transactions, die, source);
-                at = self.array.first_in_chain(die, source, page);
-                while let Some(id) = at
-                    && batch.count < limit
-                {
-                    at = self.array.next_in_chain(id);
-                    if self.fits(ftl, batch, page, id) {
-                        self.take(id, batch);
-                    }
-                }
-                return;
-            }
-            walked += 1;
-            at = self.transactions[id].next;
-            if self.fits(ftl, batch, page, id) {
-                self.take(id, batch);
-            }
-        }
-    }
-
-    /// Whether a transaction can go with the others of a command, whose first one has a page of
-    /// this offset.
-    #[inline]
-    fn fits(&self, ftl: &Ftl, batch: &Batch, page: PageId, id: TransactionId) -> bool {
-        let record = &self.transactions[id];
-        let is_erase = record.class == Class::Erase;
-        batch.units & 1u64 << record.plane == 0
-            && !record.blocked
-            && (batch.count == 0 || record.page == page || is_erase)
-            && (self.rules.joins_by_offset || self.goes_with(ftl, batch, record))
-            && !(is_erase && self.is_being_read(ftl, id))
-    }
-
-    /// Takes a transaction out of its queue into a command.
-    #[inline]
-    fn take(&mut self, id: TransactionId, batch: &mut Batch) {
-        self.array.dequeue(&mut self.transactions, id);
-        batch.add(&mut self.transactions, id);
-    }
-
-    /// Takes what fits into a program command of word lines out of one queue of a die: with the
-    /// first page all that lie in word lines of its number, in one block of each plane.
-    #[inline(never)]
-    fn gather_word_lines(&mut self, ftl: &Ftl, die: DieId, source: Source, batch: &mut Batch) {
-        let layout = ftl.layout();
-        let (word_line, slc_from) = (self.timing.word_line, self.timing.slc_from);
-        // In SLC mode each page is a word line. Their numbers are behind those of all others.
-        let line = |record: &Transaction| match record.page.0 {
-            slc if slc >= slc_from => slc,
-            page => page / word_line,
-        };
-        let mut at = self.array.first(die, source);
-        while let Some(id) = at
-            && batch.count < self.array.units_per_die * word_line
-        {
-            let record = &self.transactions[id];
-            at = record.next;
-            let next = |id: &TransactionId| self.transactions[*id].next;
-            let mut others = std::iter::successors(batch.list, next);
-            let goes_with = |other: TransactionId| {
-                let other = &self.transactions[other];
-                let planes = [other, record].map(|one| self.plane_of(one));
-                line(other) == line(record)
-                    && (planes[0] != planes[1]
-                        || layout.block(other.phys) == layout.block(record.phys))
-            };
-            if !record.blocked && others.all(goes_with) {
-                self.array.dequeue(&mut self.transactions, id);
-                batch.add(&mut self.transactions, id);
             }
         }
     }
@@ -462,28 +347,6 @@ impl Flash {
         let mut pages = Pages::default();
         let firsts = self.items(list).filter(|item| pages.is_new(item));
         firsts.count() as u32
-    }
-
-    /// Whether a transaction can go with the others of a command, whose first one may have any
-    /// offset: its block is in the same mode. Where several mapping units share a page, it is of
-    /// the same stripe; only that tells that they are in one page. What collection reads may have
-    /// to be in the same plane.
-    #[inline(never)]
-    fn goes_with(&self, ftl: &Ftl, batch: &Batch, record: &Transaction) -> bool {
-        let Some(first) = batch.list else { return true };
-        let first = &self.transactions[first];
-        let is_moved = first.class == Class::GcRead || record.class == Class::GcRead;
-        if self.rules.single_plane_moves
-            && is_moved
-            && self.plane_of(first) != self.plane_of(record)
-        {
-            return false;
-        }
-        let [mode, other] = [record, first].map(|one| one.page.0 >= self.timing.slc_from);
-        let layout = ftl.layout();
-        let is_of_stripe =
-            || layout.block(first.phys) == layout.block(record.phys) && first.page == record.page;
-        mode == other && (self.rules.units_per_page == 1 || is_of_stripe())
     }
 
     /// Whether the erases of a unit wait for nothing but host reads.
@@ -508,7 +371,7 @@ impl Flash {
     }
 
     /// Whether reads still wait for a block that is to be erased.
-    fn is_being_read(&self, ftl: &Ftl, erase: TransactionId) -> bool {
+    pub(super) fn is_being_read(&self, ftl: &Ftl, erase: TransactionId) -> bool {
         let layout = ftl.layout();
         let record = &self.transactions[erase];
         let block = layout.block(record.phys);

@@ -34,12 +34,39 @@ pub(super) struct FlashTiming {
     arrays: Table<PageId, ArrayTimes>,
     /// Time of an erase in the array, of a block with all bits and of one in SLC mode.
     erase: [Nanos; 2],
-    /// Pages in SLC mode have offsets from here on; none if there is no SLC cache.
-    pub slc_from: u32,
     /// Time to move a page from one register of a die to the other.
     pub cache_busy: Nanos,
+    pub lines: WordLines,
+}
+
+/// Which pages of a block are programmed together.
+#[derive(Clone, Copy)]
+pub(super) struct WordLines {
     /// Pages that a program command gives each plane at most: those of a word line, or one.
-    pub word_line: u32,
+    pub pages: u32,
+    /// Pages in SLC mode have offsets from here on; none if there is no SLC cache.
+    pub slc_from: u32,
+}
+
+impl WordLines {
+    pub fn new(config: &DeviceConfig) -> Self {
+        let has_slc = config.slc_cache.is_on();
+        let slc_from = if has_slc { config.flash.pages_per_block } else { u32::MAX };
+        Self { pages: config.pages_per_program(), slc_from }
+    }
+
+    /// The number of the word line in which a page lies. In SLC mode each page is one; their numbers
+    /// are behind those of all others.
+    #[inline]
+    pub fn line(self, page: PageId) -> u32 {
+        if page.0 >= self.slc_from { page.0 } else { page.0 / self.pages }
+    }
+}
+
+impl Default for WordLines {
+    fn default() -> Self {
+        Self { pages: 1, slc_from: u32::MAX }
+    }
 }
 
 impl FlashTiming {
@@ -53,7 +80,8 @@ impl FlashTiming {
         let sectors = u64::from(config.geometry().page_bytes / 512) * 2;
         let flash = &config.flash;
         let slc = Some(&config.slc_cache).filter(|cache| cache.is_on());
-        let (types, word_line) = (flash.technology.page_types(), config.pages_per_program());
+        let (types, lines) = (flash.technology.page_types(), WordLines::new(config));
+        let word_line = lines.pages;
         let slowest = flash.technology.longest(&flash.program_latency);
         /// Time from the end of an array read until the controller has seen the ready signal.
         const READY_NS: Nanos = Nanos(20);
@@ -87,9 +115,8 @@ impl FlashTiming {
                 }))
                 .collect(),
             erase: [flash.erase_latency, config.slc_cache.erase_latency],
-            slc_from: slc.map_or(u32::MAX, |_| flash.pages_per_block),
             cache_busy: flash.cache_busy,
-            word_line,
+            lines,
         }
     }
 
@@ -106,7 +133,7 @@ impl FlashTiming {
         let takes = match work {
             Work::Read => times.read,
             Work::Program => times.program,
-            Work::Erase => self.erase[usize::from(page.0 >= self.slc_from)],
+            Work::Erase => self.erase[usize::from(page.0 >= self.lines.slc_from)],
         };
         (takes, times.kind)
     }
