@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
          looked up in {:.1} ms",
         began.elapsed().as_secs_f64() * 1e3
     ));
-    context.note(format_args!("found {}", best.in_words()));
+    context.note(best.told());
     if let Some(path) = &args.output {
         outputs::write(path, &best.configuration)?;
     }

@@ -81,6 +81,11 @@ pub struct StoredRecommendation {
     /// such a limit, and those that earlier versions have stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_harm: Option<f64>,
+    /// What the search said of it first: how much faster it is, on what, how far that is known, at
+    /// what price and power, and what changes. `None` of the next best configurations, and of those
+    /// that earlier versions have stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<String>,
 }
 
 impl StoredRecommendation {
@@ -107,6 +112,12 @@ impl StoredRecommendation {
             None => "not judged on validation traces".to_owned(),
         };
         format!("for {target}: grade {grade:.4} against {baseline}; {judged}")
+    }
+
+    /// What the search said of it first, if it is known, and what it says of itself.
+    pub fn told(&self) -> String {
+        let sentence = self.sentence.as_ref().map_or(String::new(), |told| format!("{told}\n"));
+        format!("{sentence}found {}", self.in_words())
     }
 
     /// The recommendation with the highest grade among those of a category that keep the
@@ -175,7 +186,17 @@ mod tests {
             measures: Vec::new(),
             watts: None,
             max_harm: None,
+            sentence: None,
         }
+    }
+
+    #[test]
+    fn what_the_search_said_comes_first() {
+        let sentence = Some("It is faster.".to_owned());
+        let told = StoredRecommendation { sentence, ..stored(1, 0, 0.1) }.told();
+        assert!(told.starts_with("It is faster.\nfound for database: "), "{told}");
+        // Those that earlier versions have stored begin with what they are.
+        assert!(stored(1, 0, 0.1).told().starts_with("found for database: "));
     }
 
     /// Also next to a category whose number begins with the same digits.

@@ -316,8 +316,8 @@ impl EvidenceCollector<'_> {
         self.notes.extend(front::left_out(aims, &unseen.speedup));
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(
-                "no garbage was collected: the run says nothing about collection and \
-                 over-provisioning"
+                "no garbage was collected while requests were served: the run says little about \
+                 collection and over-provisioning"
                     .to_owned(),
             );
         }

@@ -1,5 +1,6 @@
 //! Stores a recommendation in AutoDB.
 
+use super::sentence::first_sentence;
 use super::{Recommendation, WorkloadResult};
 use crate::memory::{
     AutoDb, Beginning, DbError, RecordKind, StoredRecommendation, WorkloadSpeedup,
@@ -29,6 +30,7 @@ impl Recommendation {
             watts: table.target.own.average_watts,
             // Without others nothing was judged on validation traces.
             max_harm: self.question.max_harm.filter(|_| !self.question.others.is_empty()),
+            sentence: Some(first_sentence(self)),
         };
         let mut all = vec![recommended.clone()];
         for (rank, top) in self.top.iter().enumerate().skip(1) {
@@ -44,6 +46,7 @@ impl Recommendation {
                 }],
                 watts: None,
                 max_harm: None,
+                sentence: None,
                 ..recommended.clone()
             });
         }
