@@ -3,7 +3,7 @@
 requests that the search never saw.
 
     market.py run  SSDTUNE OUT TRACES [--seeds 0-9] [--only NAME,...] [--guesses FACTOR]
-                        [--baselines NAME,...] [--space FILE]
+                        [--prices FACTOR] [--baselines NAME,...] [--space FILE]
                                         runs that are not in OUT yet
     market.py show OUT                  a table in Markdown
     market.py beside OUT...             the mean of both judged factors, a column for each OUT
@@ -15,7 +15,8 @@ judged on the 20,000 that follow, from five states of used drives. Both drives s
 once more from data that lie as written once in order: `steady:0.9` scatters them by random writes
 of single pages, which not every workload does. OUT grows by a line for each run, so that a study
 goes on where it was left. With --guesses every time of every flash part that no public source tells
-is FACTOR times as long; such a study has an OUT of its own.
+is FACTOR times as long, and with --prices each price that is a guess FACTOR times as high; such a
+study has an OUT of its own.
 
 Factors are geometric means over seeds. Their 95 % intervals take in both what the search's chance
 adds (Student's t over seeds) and how far five states of a used drive tell a run (the mean over
@@ -68,6 +69,21 @@ def with_guesses(factor, path):
     path.write_text("\n".join(lines) + "\n")
 
 
+def with_guessed_prices(factor, path):
+    """Writes the guessed prices to `path`, a file of constraints, each `factor` times as high."""
+    lines = ["[prices]"]
+    is_guessed = False
+    for line in (CONFIGS / "prices" / "market.toml").read_text().splitlines():
+        key, _, value = line.partition(" = ")
+        if line.startswith("#"):
+            is_guessed |= "guess" in line.lower()
+        elif not line:
+            is_guessed = False
+        elif is_guessed:
+            lines.append(f"{key} = {float(value) * factor}")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def question(args, target, baseline, seed):
     """What search and grade have in common."""
     name = TARGETS[target]
@@ -84,8 +100,8 @@ def call(command):
     return json.loads(done.stdout)
 
 
-def found(args, target, baseline, seed, parts):
-    ask = [*question(args, target, baseline, seed), *parts]
+def found(args, target, baseline, seed, files):
+    ask = [*question(args, target, baseline, seed), *files]
     search = ["--start", "steady:0.9", "--budget", BUDGET, "--prefix", REQUESTS // 5]
     result = call([args.ssdtune, "search", *ask, *search, "--patience", "1000"])
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as drive:
@@ -107,6 +123,7 @@ def summary(result):
         "judged": table["speedup"],
         "interval": table["interval"],
         "price": result["price"],
+        "host_bytes": result["host_bytes"],
         "watts": [table[drive]["average_watts"] for drive in ("baseline", "own")],
         "endurance": result["endurance_bytes"],
         "pins": result["controller_pins"],
@@ -125,11 +142,15 @@ def stored(out):
 def run(args):
     first, last = (int(part) for part in args.seeds.split("-"))
     done = {(row["target"], row["baseline"], row["seed"]) for row in stored(args.out)}
-    parts = []
+    files = []
     if args.guesses is not None:
         catalogue = args.out.with_suffix(".parts.toml")
         with_guesses(args.guesses, catalogue)
-        parts = ["--parts", str(catalogue)]
+        files += ["--parts", str(catalogue)]
+    if args.prices is not None:
+        constraints = args.out.with_suffix(".constraints.toml")
+        with_guessed_prices(args.prices, constraints)
+        files += ["--constraints", str(constraints)]
     wanted = args.only.split(",") if args.only else list(TARGETS)
     for seed in range(first, last + 1):
         for target in wanted:
@@ -137,7 +158,7 @@ def run(args):
                 if (target, baseline, seed) in done:
                     continue
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                own = found(args, target, baseline, seed, parts)
+                own = found(args, target, baseline, seed, files)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 row = {"target": target, "baseline": baseline, "seed": seed, "commit": args.commit}
                 row["cpu_s"] = round(after.ru_utime - before.ru_utime, 1)
@@ -158,9 +179,9 @@ def show(args):
     print(f"{len(rows)} runs, {hours:.2f} CPU hours.\n")
     print(
         "| target | baseline | seeds | latency learned | latency judged | throughput learned |"
-        " throughput judged | price | power | parts chosen |"
+        " throughput judged | price | host capacity | power | parts chosen |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     each(rows, first_cells)
     if any("in_order" not in row for row in rows):
         return
@@ -186,8 +207,8 @@ def first_cells(own):
     for figure in ("latency", "throughput"):
         cells.append(factor([math.log(row["learned"][figure]) for row in own]))
         cells.append(judged(own, figure))
-    cells.append(factor([math.log(row["price"][1] / row["price"][0]) for row in own]))
-    cells.append(factor([math.log(row["watts"][1] / row["watts"][0]) for row in own]))
+    for figure in ("price", "host_bytes", "watts"):
+        cells.append(factor([math.log(row[figure][1] / row[figure][0]) for row in own]))
     part = Counter(row["changes"].get("part", ["", "the baseline's"])[1] for row in own)
     return [*cells, ", ".join(f"{name} {count}" for name, count in part.most_common(3))]
 
@@ -271,6 +292,7 @@ def main():
     runs.add_argument("--seeds", default="0-9")
     runs.add_argument("--only")
     runs.add_argument("--guesses", type=float)
+    runs.add_argument("--prices", type=float)
     runs.add_argument("--baselines", default=",".join(BASELINES))
     runs.add_argument("--space", default="market")
     runs.add_argument("--commit", required=True, help="that SSDTUNE was built from")
