@@ -433,8 +433,8 @@ impl FlashArray {
         self.long.index(transactions, queue_of(die, source), first);
     }
 
-    /// The first transaction of a class and priority that waits for a die and can go with one of this
-    /// page, or another one that shares its place in the index.
+    /// The first transaction of a class and priority that waits for a die and can go with one of
+    /// this page, or another one that shares its place in the index.
     #[inline]
     pub fn first_in_chain(
         &self,

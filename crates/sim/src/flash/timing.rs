@@ -55,8 +55,8 @@ impl WordLines {
         Self { pages: config.pages_per_program(), slc_from }
     }
 
-    /// The number of the word line in which a page lies. In SLC mode each page is one; their numbers
-    /// are behind those of all others.
+    /// The number of the word line in which a page lies. In SLC mode each page is one; their
+    /// numbers are behind those of all others.
     #[inline]
     pub fn line(self, page: PageId) -> u32 {
         if page.0 >= self.slc_from { page.0 } else { page.0 / self.pages }

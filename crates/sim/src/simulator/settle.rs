@@ -25,8 +25,8 @@ impl Simulator {
     /// counts what the drive did by itself after the last request of the run. `None` if it runs out
     /// of free blocks: it could not have gone on.
     ///
-    /// Changed mappings that a mapping cache holds are not written back: that of a used drive was full
-    /// of them before the first request, too.
+    /// Changed mappings that a mapping cache holds are not written back: that of a used drive was
+    /// full of them before the first request, too.
     ///
     /// The flushes that it takes count as requests: take the [`Simulator::report`] before.
     pub fn settle(&mut self) -> Option<Work> {

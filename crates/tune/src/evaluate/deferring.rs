@@ -87,13 +87,13 @@ fn measured(drive: &DeviceConfig, trace: &Trace) -> [Figures; 2] {
     [measured.figures, free_of_charge]
 }
 
-/// Asserts that no change of `base` gains more in a short run than in a long one, and gives the names of
-/// those that would if nothing was charged.
-fn flattered(small: fn() -> DeviceConfig, changes: &[Change]) -> Vec<&'static str> {
+/// Asserts that no change of a drive gains more in a short run than in a long one, and gives the
+/// names of those that would if nothing was charged.
+fn flattered(original: fn() -> DeviceConfig, changes: &[Change]) -> Vec<&'static str> {
     let model = bundled("database").unwrap();
     let mut long = Trace::of_model(&model, Seed::default(), LONG).unwrap();
     // The model is made for larger drives.
-    let pages = small().check().unwrap().geometry().planes() * 128 * 512 * 6 / 10;
+    let pages = original().check().unwrap().geometry().planes() * 128 * 512 * 6 / 10;
     let folded = long.requests().iter().map(|request| {
         let mut folded = *request;
         folded.lba.0 %= pages * 8 - u64::from(folded.sectors);
@@ -104,10 +104,10 @@ fn flattered(small: fn() -> DeviceConfig, changes: &[Change]) -> Vec<&'static st
     let grade = |drive: [Figures; 2], base: [Figures; 2], which: usize| {
         Weights::default().performance(&drive[which].over(&base[which]))
     };
-    let (base, base_long) = (measured(&small(), &short), measured(&small(), &long));
+    let (base, base_long) = (measured(&original(), &short), measured(&original(), &long));
     let mut flattered = Vec::new();
     for (name, change) in changes {
-        let mut drive = small();
+        let mut drive = original();
         change(&mut drive);
         let (brief, whole) = (measured(&drive, &short), measured(&drive, &long));
         let in_the_end = grade(whole, base_long, 0);
