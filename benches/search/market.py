@@ -51,6 +51,8 @@ BASELINES = {
     "micron-7450-max-800gb": "micron-7450-max-800gb",
     "samsung-980-pro-1tb": "samsung-980-pro-1tb",
 }
+# What a search says where neither drive has collected while it served the requests.
+NEVER = "no garbage was collected"
 REQUESTS = 20_000
 BUDGET = 30
 
@@ -179,9 +181,10 @@ def show(args):
     print(f"{len(rows)} runs, {hours:.2f} CPU hours.\n")
     print(
         "| target | baseline | seeds | latency learned | latency judged | throughput learned |"
-        " throughput judged | price | host capacity | power | parts chosen |"
+        " throughput judged | price | host capacity | price of each GiB | power | collected |"
+        " parts chosen |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---" * 13 + "|")
     each(rows, first_cells)
     if any("in_order" not in row for row in rows):
         return
@@ -207,8 +210,14 @@ def first_cells(own):
     for figure in ("latency", "throughput"):
         cells.append(factor([math.log(row["learned"][figure]) for row in own]))
         cells.append(judged(own, figure))
-    for figure in ("price", "host_bytes", "watts"):
-        cells.append(factor([math.log(row[figure][1] / row[figure][0]) for row in own]))
+    logs = {
+        figure: [math.log(row[figure][1] / row[figure][0]) for row in own]
+        for figure in ("price", "host_bytes", "watts")
+    }
+    each_gib = [price - size for price, size in zip(logs["price"], logs["host_bytes"])]
+    cells += map(factor, [logs["price"], logs["host_bytes"], each_gib, logs["watts"]])
+    silent = sum(any(NEVER in note for note in row["notes"]) for row in own)
+    cells.append(f"{len(own) - silent} of {len(own)}")
     part = Counter(row["changes"].get("part", ["", "the baseline's"])[1] for row in own)
     return [*cells, ", ".join(f"{name} {count}" for name, count in part.most_common(3))]
 

@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Search(Box<search::Args>),
     /// Grade drives against the baseline, or points that another optimiser proposes.
     Grade(Box<grade::Args>),
-    /// Find the cheapest change that makes a drive N times faster, beyond what the market has.
+    /// Find the nearest (with prices, the cheapest) change that makes a drive N times faster.
     #[command(name = "whatif")]
     WhatIf(Box<whatif::Args>),
     /// Search with several values of a weight of the grade, and compare the results.

@@ -145,11 +145,36 @@ impl Weights {
         let mean = others.iter().sum::<f64>() / others.len() as f64;
         (1.0 - self.beta) * target + self.beta * mean
     }
+
+    /// What a grade is, in a sentence.
+    pub(crate) fn in_words(&self, has_others: bool) -> String {
+        // Weights are decimal fractions that people typed.
+        let rest = |weight: f64| ((1.0 - weight) * 1e6).round() / 1e6;
+        let Self { alpha, beta } = *self;
+        let target =
+            format!("{} ln(latency speedup) + {alpha} ln(throughput speedup)", rest(alpha));
+        let formula = match has_others {
+            true => format!("{} ({target}, of the target) + {beta} (the others' mean)", rest(beta)),
+            false => target,
+        };
+        format!("grade = {formula}; 0 is the baseline, 0.69 is twice as fast")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grade_is_told_in_words() {
+        let told = Weights { alpha: 0.3, beta: 0.1 }.in_words(true);
+        assert_eq!(
+            told,
+            "grade = 0.9 (0.7 ln(latency speedup) + 0.3 ln(throughput speedup), of the target) + \
+             0.1 (the others' mean); 0 is the baseline, 0.69 is twice as fast"
+        );
+        assert!(!Weights::default().in_words(false).contains("others"));
+    }
 
     #[test]
     fn the_formulas_by_hand() {

@@ -103,9 +103,10 @@ struct Stub<'a> {
 }
 
 impl Recommendation {
-    /// Whether the drive is what a search with several aims was asked for.
+    /// Whether the drive is what a search with several aims was asked for, and no speed that was an
+    /// aim is lost on requests that the search never saw.
     pub fn is_what_was_asked(&self) -> bool {
-        self.front.as_ref().is_none_or(|front| front.reached)
+        self.front.as_ref().is_none_or(|front| front.reached && front.unconfirmed.is_none())
     }
 
     /// The names and texts of [`file_names`]. Without a text there must be no such file: MQSim has
@@ -302,7 +303,7 @@ impl WorkloadResult {
 
 /// The result of one drive on one workload, over all traces. Facts that the evaluator does not tell
 /// are `None`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DriveResult {
     /// Latency and throughput, as geometric means over the traces; `None` where the drive cannot
     /// serve the workload, so that nothing was served.

@@ -19,6 +19,7 @@ mod order;
 
 pub use axis::{Axis, Label};
 pub use changes::{ParameterChange, changes};
+pub(crate) use choice::AS_IN;
 pub use choice::{Alternative, Choice};
 pub use order::{OrderedParameter, TuningOrder};
 

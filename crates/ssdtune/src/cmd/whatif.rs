@@ -1,4 +1,4 @@
-//! `ssdtune whatif`: the cheapest change that reaches a goal, beyond what the market has.
+//! `ssdtune whatif`: the nearest change that reaches a goal, beyond what the market has.
 
 use crate::context::Context;
 use crate::interrupt::Deferred;

@@ -106,7 +106,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "INEQUALITY", value_parser = Inequality::parse)]
     require: Vec<Inequality>,
 
-    /// Weight of throughput against latency (formula 1).
+    /// Weight of throughput in a grade: (1 - A) ln(latency speedup) + A ln(throughput speedup). A
+    /// grade of 0 is the baseline, 0.69 is twice as fast.
     #[arg(long, value_name = "A", default_value_t = 0.5, value_parser = real(0.0..=1.0))]
     alpha: f64,
 
@@ -120,7 +121,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, conflicts_with = "evaluator")]
     robust: bool,
 
-    /// Weight of the other workloads against the target (formula 2).
+    /// Weight of the other workloads in a grade: (1 - B) times that of the target and B times
+    /// their mean.
     #[arg(long, value_name = "B", default_value_t = 0.1, value_parser = real(0.0..=1.0))]
     beta: f64,
 

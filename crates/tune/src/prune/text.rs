@@ -7,7 +7,8 @@ use ssdtune_report::{Table, Text};
 pub fn text(pruning: &Pruning) -> Text {
     let mut text = Text::new();
     text.line(format_args!(
-        "{} on {}: performance (formula 1) from the baseline to 16x, limits ignored",
+        "{} on {}: grades from the baseline to 16x, limits ignored; a grade is the weighted sum of \
+         ln(latency speedup) and ln(throughput speedup), 0 is the baseline",
         pruning.target, pruning.baseline
     ));
     text.table(coarse(pruning));

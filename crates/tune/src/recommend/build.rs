@@ -50,11 +50,11 @@ pub fn recommend(
     options: &Options,
 ) -> Result<Recommendation, TuneError> {
     let before = evaluator.counts();
-    let (Choice { number, refused }, front) = chosen(task, settings, found, options, evaluator)?;
-    let best = &found.trials[number];
+    let (Choice { number, refused }, mut front) =
+        chosen(task, settings, found, options, evaluator)?;
     let mut collector = EvidenceCollector { task, evaluator, found, notes: Vec::new() };
     let simplifier = Simplifier { task, evaluator, found, notes: &mut collector.notes };
-    let (drive, mut importance) = simplifier.simplify(best, front.is_some())?;
+    let (drive, mut importance) = simplifier.simplify(&found.trials[number], front.is_some())?;
     let Chosen { config, grade, .. } = drive;
     collector.one_change_alone(&config, &mut importance)?;
     // What was held out gives the verdict, if something was.
@@ -64,13 +64,13 @@ pub fn recommend(
     let held_out = options.held_out.as_deref();
     let judgement = Judgement::of(task, &config, refused, held_out, Care::Whole, evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
+    if let (Some(front), Some(unseen)) = (&mut front, &held_out) {
+        front.unconfirmed = unconfirmed(settings, evaluator, &training, unseen);
+    }
+    collector.note_guesses(&config);
     collector.note_what_to_know(&settings.aims, &training, held_out.as_ref().unwrap_or(&training));
-    let mut named: DeviceConfig = (*config).clone();
-    named.name.clone_from(&options.name);
-    let (mqsim_xml, mqsim_notes) = match ssdtune_mqsim::write_device(&named) {
-        Ok(written) => (Some(written.value), written.notes),
-        Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
-    };
+    let named = DeviceConfig { name: options.name.clone(), ..(*config).clone() };
+    let (mqsim_xml, mqsim_notes) = for_mqsim(&named);
     let prices = task.limits.prices.as_ref();
     let drives = [&task.base, &config];
     let tick = evaluator.counts();
@@ -127,6 +127,25 @@ fn chosen(
     let picked = front::pick(task, settings, found, options.pick, evaluator)?;
     let Picked { front, number, refused } = picked;
     Ok((Choice { number, refused }, Some(front)))
+}
+
+/// A drive as MQSim's XML, and what that leaves out or why there is none.
+fn for_mqsim(named: &DeviceConfig) -> (Option<String>, Vec<String>) {
+    match ssdtune_mqsim::write_device(named) {
+        Ok(written) => (Some(written.value), written.notes),
+        Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
+    }
+}
+
+/// [`front::unconfirmed`] of a drive's tables.
+fn unconfirmed(
+    settings: &Settings,
+    evaluator: &CachedEvaluator,
+    seen: &SpeedupTable,
+    unseen: &SpeedupTable,
+) -> Option<String> {
+    let graded = evaluator.behind().graded_by().latency;
+    front::unconfirmed((&settings.aims, graded), &seen.target, &unseen.target)
 }
 
 /// What the baseline and a drive endure, by what they do to the target.
@@ -245,10 +264,14 @@ impl EvidenceCollector<'_> {
         let most = each.max_by(|a, b| share(a.1).total_cmp(&share(b.1)));
         let is_most = |alone: &Speedup| gain >= SHARED_MIN && share(alone) >= MOST;
         if let Some((keys, alone)) = most.filter(|(_, alone)| is_most(alone)) {
+            let with = match keys.len() {
+                1 => String::new(),
+                _ => format!(" (with what goes along: {})", keys[1..].join(", ")),
+            };
             self.notes.push(format!(
-                "{} alone brings {:.0} % of the gain: {:.2}x latency and {:.2}x throughput of \
-                 {:.2}x and {:.2}x; compare with a baseline that has it",
-                keys.join(", "),
+                "{}{with} alone brings {:.0} % of the gain: {:.2}x latency and {:.2}x throughput \
+                 of {:.2}x and {:.2}x; compare with a baseline that has it",
+                keys[0],
                 100.0 * share(alone),
                 alone.latency,
                 alone.throughput,
@@ -276,6 +299,21 @@ impl EvidenceCollector<'_> {
         Ok(if ours > others { own } else { best })
     }
 
+    /// Adds a note if the drive has flash of which no public source tells every figure.
+    fn note_guesses(&mut self, config: &CheckedConfig) {
+        let space = &self.task.space;
+        let Some(axis) = space.axis(PART).map(|axis| &space.axes()[axis]) else { return };
+        let (Some(choice), Some(rank)) = (axis.choice(), axis.rank_in(config)) else { return };
+        let part = &choice.alternatives()[usize::from(rank)];
+        if !part.guessed().is_empty() {
+            self.notes.push(format!(
+                "of {} no public source tells {}: these are guesses, and the gain depends on them",
+                part.name(),
+                part.guessed().join(", ")
+            ));
+        }
+    }
+
     /// Adds notes on what the figures do not show: those of the search, and those of the verdict.
     fn note_what_to_know(&mut self, aims: &[Aim], training: &SpeedupTable, verdict: &SpeedupTable) {
         if training.target.baseline.average_watts.is_none() {
@@ -286,6 +324,15 @@ impl EvidenceCollector<'_> {
             self.notes.push(
                 "each speedup is the lesser of two, under the drive's own rules and under \
                  MQSim's; microseconds and MB/s are those of the own rules"
+                    .to_owned(),
+            );
+        }
+        let is_of_windows = training.target.interval.as_ref().is_some_and(|own| own.windows > 0);
+        if is_of_windows && !self.evaluator.behind().preparation().is_used() {
+            self.notes.push(
+                "windows of a long trace are served by drives as the trace has left them, not long \
+                 in use, and nothing is charged for what they leave undone: `--start steady:0.9 \
+                 --requests N` measures the first N requests on used drives"
                     .to_owned(),
             );
         }
@@ -312,7 +359,8 @@ impl EvidenceCollector<'_> {
             (&target.speedup, target.interval.as_ref()),
             (&unseen.speedup, unseen.interval.as_ref()),
         ));
-        self.notes.extend(unseen.interval.as_ref().and_then(SpeedupInterval::worse));
+        let worse = |interval: &SpeedupInterval| interval.worse(&target.speedup);
+        self.notes.extend(unseen.interval.as_ref().and_then(worse));
         self.notes.extend(front::left_out(aims, &unseen.speedup));
         if target.own.collections == Some(0) && target.baseline.collections == Some(0) {
             self.notes.push(

@@ -3,17 +3,19 @@
 //! Each is judged on validation traces as a recommendation is, and those that hurt other workloads
 //! are left out. One of the others is the answer, by what the user picks it for.
 
+use super::WorkloadResult;
 use super::choice::{FRONT_MAX, HarmMeter, Refused};
 use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
-use crate::grade::Speedup;
+use crate::grade::{LatencyFigure, Speedup};
 use crate::interval::PRECISION;
 use crate::limits::PriceLimit;
 use crate::pareto;
 use crate::search::{Found, REFERENCE, Settings, Trial};
 use crate::task::Task;
 use serde::Serialize;
+use ssdtune_estimate::Interval;
 use ssdtune_model::document;
 use ssdtune_report::Table;
 use std::fmt;
@@ -95,6 +97,10 @@ pub struct Front {
     pub picked: String,
     /// Whether the recommended drive is what was asked for.
     pub reached: bool,
+    /// What the recommended drive gains as an aim on the requests of the search, and is known to
+    /// lose on those that the search never saw; `None` if there is no such aim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<String>,
 }
 
 /// An aim of a search.
@@ -254,7 +260,8 @@ fn document(
     let points: Vec<FrontPoint> = kept.iter().map(point).collect();
     let all: Vec<Vec<f64>> = points.iter().map(|point| point.gains.clone()).collect();
     let hypervolume = pareto::hypervolume(&all, &vec![REFERENCE; aims.len()]);
-    Front { aims, points, hypervolume, progress: found.hypervolumes(), picked, reached }
+    let progress = found.hypervolumes();
+    Front { aims, points, hypervolume, progress, picked, reached, unconfirmed: None }
 }
 
 impl Front {
@@ -322,6 +329,30 @@ fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// Speeds that are aims, better than the baseline's on the requests of the search, and known to be
+/// worse on those that it never saw.
+pub(super) fn unconfirmed(
+    (aims, graded): (&[Aim], LatencyFigure),
+    seen: &WorkloadResult,
+    unseen: &WorkloadResult,
+) -> Option<String> {
+    let interval = unseen.interval.as_ref();
+    let speeds = [
+        // Other response times are aims of their own, of which a verdict says nothing.
+        (Aim::Latency, graded == LatencyFigure::Mean, seen.speedup.latency, unseen.speedup.latency),
+        (Aim::Throughput, true, seen.speedup.throughput, unseen.speedup.throughput),
+    ];
+    let ends = interval.map_or([None; 2], |interval| [interval.latency, interval.throughput]);
+    let lost = |((aim, is_told, seen, unseen), end): ((Aim, bool, f64, f64), Option<Interval>)| {
+        let most = end.map_or(unseen * (1.0 + PRECISION), |end| end.high);
+        (aims.contains(&aim) && is_told && seen > 1.0 && most < 1.0).then(|| {
+            format!("{aim}, {seen:.2}x where the search looked and {unseen:.2}x elsewhere")
+        })
+    };
+    let lost: Vec<String> = speeds.into_iter().zip(ends).filter_map(lost).collect();
+    (!lost.is_empty()).then(|| lost.join(", and "))
+}
+
 /// What to say of a speed that is no aim and became worse, by the figures of the verdict.
 pub(super) fn left_out(aims: &[Aim], verdict: &Speedup) -> Option<String> {
     let latencies = [Aim::Latency, Aim::P99, Aim::P999];
@@ -344,6 +375,8 @@ pub(super) fn left_out(aims: &[Aim], verdict: &Speedup) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::SpeedupInterval;
+    use crate::recommend::DriveResult;
     use crate::search::testing::{Formula, GO_ON, TASK, search, settings};
     use crate::search::{Algorithm, PriorKnowledge};
 
@@ -403,6 +436,30 @@ mod tests {
         let slow = Speedup { latency: 0.9, throughput: 1.0 };
         assert!(left_out(&[Aim::Price], &slow).unwrap().starts_with("latency"));
         assert_eq!(left_out(&[Aim::P99], &slow), None);
+    }
+
+    #[test]
+    fn an_aim_that_later_requests_take_away_is_named() {
+        let row = |latency, throughput, interval| WorkloadResult {
+            workload: "t".to_owned(),
+            speedup: Speedup { latency, throughput },
+            interval,
+            baseline: DriveResult::default(),
+            own: DriveResult::default(),
+        };
+        let (both, mean) = ([Aim::Latency, Aim::Throughput], LatencyFigure::Mean);
+        let (seen, unseen) = (row(1.7, 1.1, None), row(0.01, 1.2, None));
+        let told = unconfirmed((&both, mean), &seen, &unseen).unwrap();
+        assert_eq!(told, "latency, 1.70x where the search looked and 0.01x elsewhere");
+        // Given up by choice, no aim, another figure, or not known to be worse.
+        let slow = row(0.9, 1.1, None);
+        assert_eq!(unconfirmed((&both, mean), &slow, &unseen), None);
+        assert_eq!(unconfirmed((&[Aim::Price], mean), &seen, &unseen), None);
+        assert_eq!(unconfirmed((&both, LatencyFigure::P99), &seen, &unseen), None);
+        let throughput = Some(Interval { low: 0.5, high: 1.1 });
+        let wide = SpeedupInterval { throughput, ..SpeedupInterval::default() };
+        assert_eq!(unconfirmed((&both, mean), &seen, &row(1.5, 0.7, Some(wide))), None);
+        assert!(unconfirmed((&both, mean), &seen, &row(1.5, 0.7, None)).is_some());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::parameters::parameter_lines;
 use super::{Recommendation, WorkloadResult};
 use crate::grade::{LatencyFigure, Speedup};
 use crate::interval::SpeedupInterval;
+use crate::space::AS_IN;
 use ssdtune_model::Bytes;
 
 /// Capacities that differ by a smaller share are one to the host.
@@ -41,9 +42,17 @@ pub fn first_sentence(result: &Recommendation) -> String {
     };
     // Whoever asked for a price or a speed must not take the next figures for an answer.
     let missed = result.front.as_ref().filter(|front| !front.reached);
-    let missed = missed.map_or(String::new(), |front| format!("Not found is {}. ", front.picked));
+    let mut missed =
+        missed.map_or(String::new(), |front| format!("Not found is {}. ", front.picked));
+    if let Some(lost) = result.front.as_ref().and_then(|front| front.unconfirmed.as_ref()) {
+        missed += &format!("Not confirmed is {lost}. ");
+    }
+    let several = result.front.as_ref().filter(|front| front.reached && front.points.len() > 1);
+    let several = several.map_or(String::new(), |front| {
+        format!("; it is {}, one of {} drives", front.picked, front.points.len())
+    });
     format!(
-        "{missed}On {} the drive has {}, {known}{far}; {}, {}{}{}; {}.",
+        "{missed}On {} the drive has {}, {known}{far}; {}, {}{}{}; {}{several}.",
         question.target,
         speed(told, question.graded_by.latency),
         power(told),
@@ -147,13 +156,18 @@ fn changes(result: &Recommendation) -> String {
     }
     first.truncate(NAMED);
     let named: Vec<String> =
-        first.iter().map(|[key, was, own]| format!("{key} from {was} to {own}")).collect();
+        first.iter().map(|[key, was, own]| format!("{key} from {} to {own}", old(was))).collect();
     let more = match lines.len() - first.len() {
         0 => String::new(),
         1 => " and one parameter more".to_owned(),
         more => format!(" and {more} parameters more"),
     };
     format!("it changes {}{more}", named.join(", "))
+}
+
+/// A value of the baseline in words. A part that no catalogue has is named by its drive.
+fn old(value: &str) -> &str {
+    if value.starts_with(AS_IN) { "the baseline's" } else { value }
 }
 
 #[cfg(test)]
@@ -190,6 +204,7 @@ mod tests {
             progress: Vec::new(),
             picked: picked.to_owned(),
             reached,
+            unconfirmed: None,
         }
     }
 
@@ -240,7 +255,12 @@ mod tests {
         let told = first_sentence(&result);
         assert!(told.starts_with(&format!("Not found is {picked}. On ")), "{told}");
         result.front = Some(front("the knee of the front", true));
-        assert!(first_sentence(&result).starts_with("On "));
+        let told = first_sentence(&result);
+        assert!(told.starts_with("On "), "{told}");
+        assert!(told.ends_with("; it is the knee of the front, one of 2 drives."), "{told}");
+        let lost = "latency, 1.70x where the search looked and 0.01x elsewhere";
+        result.front.as_mut().expect("a front").unconfirmed = Some(lost.to_owned());
+        assert!(first_sentence(&result).starts_with(&format!("Not confirmed is {lost}. On ")));
         // So too where the baseline is the nearest.
         result.parameters.clear();
         result.front = Some(front(picked, false));

@@ -35,7 +35,9 @@ pub fn text(result: &Recommendation) -> Text {
     let target = factors(&alone.target.speedup);
     text.line(format_args!("\nIgnoring the others: target {target}{others}"));
     if let Some(bill) = &result.bill {
+        let [was, own] = result.controller_pins;
         text.line("\nWhat the parts cost").table(costs(bill));
+        text.line(format_args!("The controller has {own} pins, the baseline's {was}"));
     }
     if let Some(front) = &result.front {
         text.line(format_args!("\n{}", front.sentence())).table(front.table());

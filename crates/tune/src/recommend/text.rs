@@ -56,7 +56,8 @@ pub fn markdown(recommendation: &Recommendation) -> String {
                 was.price, own.price
             );
         }
-        text.push('\n');
+        let [was, own] = recommendation.controller_pins;
+        let _ = writeln!(text, "\nThe controller has {own} pins, the baseline's {was}.\n");
     }
     if let Some(front) = &recommendation.front {
         let _ = writeln!(text, "## Front\n\n{}.\n\n{}", front.sentence(), front.markdown());

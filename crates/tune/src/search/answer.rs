@@ -66,6 +66,7 @@ impl GradeAnswer {
         let mut text = Text::new();
         text.line(format_args!("latency/throughput speedups over {}", task.base.name));
         text.table(table);
+        text.line(task.weights.in_words(!task.others.is_empty()));
         let intervals = answers.iter().filter_map(|answer| answer.graded.as_ref());
         let mut notes: Vec<String> = intervals
             .flat_map(|graded| graded.intervals.iter().flatten().filter_map(SpeedupInterval::note))

@@ -20,6 +20,9 @@ pub struct Choice {
     alternatives: Vec<Alternative>,
 }
 
+/// What the name of the alternative that is the baseline's own begins with; then comes its drive.
+pub(crate) const AS_IN: &str = "as in ";
+
 /// Settings that go together.
 #[derive(Clone)]
 pub struct Alternative {
@@ -172,7 +175,7 @@ impl Choice {
             }
         } else {
             let own = Alternative {
-                name: format!("as in {}", base.name),
+                name: format!("{AS_IN}{}", base.name),
                 says: "what the baseline has".to_owned(),
                 source: String::new(),
                 guessed: Vec::new(),
