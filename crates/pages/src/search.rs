@@ -125,12 +125,15 @@ fn headline(document: &Value) -> String {
         _ => "not known".to_owned(),
     };
     let watts = ["baseline.average_watts", "own.average_watts"].map(|of| format!("{field}.{of}"));
-    let missed = match read::at(document, "front.reached").as_bool() {
+    let mut missed = match read::at(document, "front.reached").as_bool() {
         Some(false) => {
             format!("Not found is {}. ", text(document, "front.picked").unwrap_or("what was asked"))
         }
         _ => String::new(),
     };
+    if let Some(lost) = text(document, "front.unconfirmed") {
+        missed += &format!("Not confirmed is {lost}. ");
+    }
     format!(
         "{missed}{verdict}: on {target}, {where_}, latency is {} as good as that of {base}, \
          throughput {}. Price {}; power {}.",
@@ -420,6 +423,9 @@ mod tests {
         assert!(!headline(&document).contains("Not found"));
         document["front"]["reached"] = json!(false);
         assert!(headline(&document).starts_with("Not found is the knee of the front. "));
+        document["front"] = json!({"reached": true, "unconfirmed": "latency, 1.7x and 0.1x"});
+        let told = headline(&document);
+        assert!(told.starts_with("Not confirmed is latency, 1.7x and 0.1x. "), "{told}");
         document["parameters"] = json!([]);
         let mut page = Page::new("a");
         body(&mut page, &document);

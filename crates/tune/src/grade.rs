@@ -148,8 +148,6 @@ impl Weights {
 
     /// What a grade is, in a sentence.
     pub(crate) fn in_words(&self, has_others: bool) -> String {
-        // Weights are decimal fractions that people typed.
-        let rest = |weight: f64| ((1.0 - weight) * 1e6).round() / 1e6;
         let Self { alpha, beta } = *self;
         let target =
             format!("{} ln(latency speedup) + {alpha} ln(throughput speedup)", rest(alpha));
@@ -159,6 +157,11 @@ impl Weights {
         };
         format!("grade = {formula}; 0 is the baseline, 0.69 is twice as fast")
     }
+}
+
+/// What a weight leaves of 1. Weights are decimal fractions that people typed.
+pub(crate) fn rest(weight: f64) -> f64 {
+    ((1.0 - weight) * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

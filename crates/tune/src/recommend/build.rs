@@ -65,7 +65,7 @@ pub fn recommend(
     let judgement = Judgement::of(task, &config, refused, held_out, Care::Whole, evaluator)?;
     let Judgement { refused, validation, held_out, held_out_breaches } = judgement;
     if let (Some(front), Some(unseen)) = (&mut front, &held_out) {
-        front.unconfirmed = unconfirmed(settings, evaluator, &training, unseen);
+        front.unconfirmed = front::unconfirmed(&settings.aims, &training.target, &unseen.target);
     }
     collector.note_guesses(&config);
     collector.note_what_to_know(&settings.aims, &training, held_out.as_ref().unwrap_or(&training));
@@ -135,17 +135,6 @@ fn for_mqsim(named: &DeviceConfig) -> (Option<String>, Vec<String>) {
         Ok(written) => (Some(written.value), written.notes),
         Err(faults) => (None, faults.0.iter().map(ToString::to_string).collect()),
     }
-}
-
-/// [`front::unconfirmed`] of a drive's tables.
-fn unconfirmed(
-    settings: &Settings,
-    evaluator: &CachedEvaluator,
-    seen: &SpeedupTable,
-    unseen: &SpeedupTable,
-) -> Option<String> {
-    let graded = evaluator.behind().graded_by().latency;
-    front::unconfirmed((&settings.aims, graded), &seen.target, &unseen.target)
 }
 
 /// What the baseline and a drive endure, by what they do to the target.

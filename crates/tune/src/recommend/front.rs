@@ -8,7 +8,7 @@ use super::choice::{FRONT_MAX, HarmMeter, Refused};
 use crate::aim::Aim;
 use crate::error::TuneError;
 use crate::evaluate::CachedEvaluator;
-use crate::grade::{LatencyFigure, Speedup};
+use crate::grade::Speedup;
 use crate::interval::PRECISION;
 use crate::limits::PriceLimit;
 use crate::pareto;
@@ -332,20 +332,19 @@ fn figure(value: f64) -> String {
 /// Speeds that are aims, better than the baseline's on the requests of the search, and known to be
 /// worse on those that it never saw.
 pub(super) fn unconfirmed(
-    (aims, graded): (&[Aim], LatencyFigure),
+    aims: &[Aim],
     seen: &WorkloadResult,
     unseen: &WorkloadResult,
 ) -> Option<String> {
     let interval = unseen.interval.as_ref();
     let speeds = [
-        // Other response times are aims of their own, of which a verdict says nothing.
-        (Aim::Latency, graded == LatencyFigure::Mean, seen.speedup.latency, unseen.speedup.latency),
-        (Aim::Throughput, true, seen.speedup.throughput, unseen.speedup.throughput),
+        (Aim::Latency, seen.speedup.latency, unseen.speedup.latency),
+        (Aim::Throughput, seen.speedup.throughput, unseen.speedup.throughput),
     ];
     let ends = interval.map_or([None; 2], |interval| [interval.latency, interval.throughput]);
-    let lost = |((aim, is_told, seen, unseen), end): ((Aim, bool, f64, f64), Option<Interval>)| {
+    let lost = |((aim, seen, unseen), end): ((Aim, f64, f64), Option<Interval>)| {
         let most = end.map_or(unseen * (1.0 + PRECISION), |end| end.high);
-        (aims.contains(&aim) && is_told && seen > 1.0 && most < 1.0).then(|| {
+        (aims.contains(&aim) && seen > 1.0 && most < 1.0).then(|| {
             format!("{aim}, {seen:.2}x where the search looked and {unseen:.2}x elsewhere")
         })
     };
@@ -447,19 +446,18 @@ mod tests {
             baseline: DriveResult::default(),
             own: DriveResult::default(),
         };
-        let (both, mean) = ([Aim::Latency, Aim::Throughput], LatencyFigure::Mean);
+        let both = [Aim::Latency, Aim::Throughput];
         let (seen, unseen) = (row(1.7, 1.1, None), row(0.01, 1.2, None));
-        let told = unconfirmed((&both, mean), &seen, &unseen).unwrap();
+        let told = unconfirmed(&both, &seen, &unseen).unwrap();
         assert_eq!(told, "latency, 1.70x where the search looked and 0.01x elsewhere");
-        // Given up by choice, no aim, another figure, or not known to be worse.
+        // Given up by choice, no aim, or not known to be worse.
         let slow = row(0.9, 1.1, None);
-        assert_eq!(unconfirmed((&both, mean), &slow, &unseen), None);
-        assert_eq!(unconfirmed((&[Aim::Price], mean), &seen, &unseen), None);
-        assert_eq!(unconfirmed((&both, LatencyFigure::P99), &seen, &unseen), None);
+        assert_eq!(unconfirmed(&both, &slow, &unseen), None);
+        assert_eq!(unconfirmed(&[Aim::Price], &seen, &unseen), None);
         let throughput = Some(Interval { low: 0.5, high: 1.1 });
         let wide = SpeedupInterval { throughput, ..SpeedupInterval::default() };
-        assert_eq!(unconfirmed((&both, mean), &seen, &row(1.5, 0.7, Some(wide))), None);
-        assert!(unconfirmed((&both, mean), &seen, &row(1.5, 0.7, None)).is_some());
+        assert_eq!(unconfirmed(&both, &seen, &row(1.5, 0.7, Some(wide))), None);
+        assert!(unconfirmed(&both, &seen, &row(1.5, 0.7, None)).is_some());
     }
 
     #[test]

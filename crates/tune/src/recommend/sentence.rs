@@ -3,7 +3,7 @@
 
 use super::parameters::parameter_lines;
 use super::{Recommendation, WorkloadResult};
-use crate::grade::{LatencyFigure, Speedup};
+use crate::grade::{LatencyFigure, Speedup, rest};
 use crate::interval::SpeedupInterval;
 use crate::space::AS_IN;
 use ssdtune_model::Bytes;
@@ -70,19 +70,14 @@ pub fn grade_told(result: &Recommendation) -> String {
     let (alpha, beta) = (question.alpha, question.beta);
     let target = format!(
         "{} ln {latency:.2} ({} latency) + {alpha} ln {throughput:.2} (throughput)",
-        round(1.0 - alpha),
+        rest(alpha),
         question.graded_by.latency
     );
     let formula = match training.others.is_empty() {
         true => target,
-        false => format!("{} ({target}) + {beta} (the others' mean)", round(1.0 - beta)),
+        false => format!("{} ({target}) + {beta} (the others' mean)", rest(beta)),
     };
     format!("grade {:.4} = {formula}; 0 is the baseline, 0.69 is twice as fast", result.grade)
-}
-
-/// Weights are decimal fractions that people typed.
-fn round(weight: f64) -> f64 {
-    (weight * 1e6).round() / 1e6
 }
 
 /// The speedups of a drive on a workload.
