@@ -45,12 +45,7 @@ TARGETS = {
     "kvstore": "kvstore",
 }
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-BASES = CONFIGS / "bases"
-BASELINES = {
-    "intel-750-400gb": str(BASES / "intel-750-400gb.toml"),
-    "micron-7450-max-800gb": "micron-7450-max-800gb",
-    "samsung-980-pro-1tb": "samsung-980-pro-1tb",
-}
+BASELINES = ["intel-750-400gb", "micron-7450-max-800gb", "samsung-980-pro-1tb"]
 # What a search says where neither drive has collected while it served the requests.
 NEVER = "no garbage was collected"
 REQUESTS = 20_000
@@ -92,7 +87,7 @@ def question(args, target, baseline, seed):
     workload = str(args.traces / name) if "." in name else name
     return [
         *("--space", args.space, "--target", workload, "--others", "none", "--seed", str(seed)),
-        *("--device", BASELINES[baseline], "--requests", str(REQUESTS)),
+        *("--device", baseline, "--requests", str(REQUESTS)),
         *("--fit-addresses", "compact", "--no-db", "--threads", "1", "--json", "-q"),
     ]
 

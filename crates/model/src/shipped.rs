@@ -11,7 +11,7 @@ macro_rules! shipped {
 
 shipped! {
     "intel-750" "samsung-850-pro" "z-ssd" "ssdkeeper" "haml" "lpm-znand" "lpm-nand" "mqsim-default"
-    "samsung-980-pro-1tb" "wd-zn540-1tb" "samsung-pm981a-256gb"
+    "intel-750-400gb" "samsung-980-pro-1tb" "wd-zn540-1tb" "samsung-pm981a-256gb"
     "intel-s4610-480gb" "samsung-860-pro-512gb" "samsung-pm883-480gb"
     "intel-p4610-1600gb" "micron-7450-max-800gb" "samsung-pm9a3-960gb" "solidigm-p5520-1920gb"
 }

@@ -40,9 +40,10 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) others: Vec<String>,
 
-    /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml.
-    #[arg(long, value_name = "DEVICE", default_value = "intel-750")]
-    device: String,
+    /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml. Default in the space
+    /// `market`: intel-750-400gb, which was sold; elsewhere intel-750, the paper's.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
 
     #[command(flatten)]
     overrides: Overrides,
@@ -251,7 +252,8 @@ impl TuneArgs {
         // Before traces are read, which may take long.
         let engine = self.engine()?;
         // The seed of the command line is the search's.
-        let (base, file) = device::load_own_seed(&self.device, &self.overrides, context)?;
+        let device = self.device.as_deref().unwrap_or(default.baseline(self.space.as_deref()));
+        let (base, file) = device::load_own_seed(device, &self.overrides, context)?;
         let options = JobOptions { default, weights, max_harm, ..self.options(context)? };
         let real = file.calibrated.as_ref();
         let job = options.load(base, real, self.external()?).map_err(super::failure_of_job)?;
