@@ -85,7 +85,12 @@ impl<V: Copy> Clone for PerPage<V> {
         for ((into, from), _) in parts.filter(|(_, is_noted)| **is_noted) {
             into.copy_from_slice(from);
         }
-        Self { pages: self.pages, directory, parts: self.parts.clone(), groups: self.groups.clone() }
+        Self {
+            pages: self.pages,
+            directory,
+            parts: self.parts.clone(),
+            groups: self.groups.clone(),
+        }
     }
 }
 
@@ -119,7 +124,11 @@ mod tests {
         noted.iter().for_each(|&page| notes.set(LogicalPage::at(page), page as u32 + 1));
         notes.set(LogicalPage(7), 9);
         notes.set(LogicalPage(PART as u64 * 8), 0);
-        assert_eq!((notes.len(), notes.groups.len()), (PAGES, 5), "groups where something is noted");
+        assert_eq!(
+            (notes.len(), notes.groups.len()),
+            (PAGES, 5),
+            "groups where something is noted"
+        );
         assert_eq!(notes.parts, [true, false, true, true]);
         let mut all = vec![0; PAGES];
         noted.iter().for_each(|&page| all[page] = page as u32 + 1);
