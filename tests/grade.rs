@@ -98,7 +98,7 @@ fn what_follows_in_a_trace_file_is_held_out() {
     made.assert().success();
     let served = |more: &[&str]| {
         let mut graded = ssdtune();
-        graded.args(["grade", "--others", "none", "--no-db", "-q", "--json", "intel-750"]);
+        graded.args(["grade", "--others", "none", "--no-db", "-q", "--json", "intel-750-400gb"]);
         let graded = graded.args(["--requests", "200", "--target"]).arg(&trace).args(more);
         parse(&graded.assert().success())[0].clone()
     };

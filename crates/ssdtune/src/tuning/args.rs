@@ -240,8 +240,7 @@ impl TuneArgs {
         JobOptions { requests: self.requests, ..options }.prefix_share(requests)
     }
 
-    /// Loads everything. `default` is the space where the arguments name none; `max_harm` is the
-    /// share that each other workload may lose.
+    /// Loads everything. `default` is the space where none is named; others may lose `max_harm`.
     pub(crate) fn load(
         &self,
         default: DefaultSpace,
