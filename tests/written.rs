@@ -73,7 +73,10 @@ const PAGES: [Page; 10] = [
             ("pip ", "tests of the Python package do what follows"),
             ("python ", "they do this, too"),
             ("my-optimiser ", "a program of the reader"),
-            ("ssdtune search --target websearch --evaluator mqsim:", "needs MQSim"),
+            (
+                "ssdtune search --target websearch --device intel-750 --evaluator mqsim:",
+                "needs MQSim",
+            ),
             ("ssdtune simulate --mqsim ", "a pair of files: tests/validate.rs has many"),
             ("ssdtune validate ", "tests/validate.rs does it"),
             ("ssdtune calibrate points.csv ", MEASUREMENTS),

@@ -34,6 +34,7 @@ REFERENCE = -math.log(2.0)
 def arguments(args, target, seed):
     trace = str(args.used / REAL[target])
     common = ["--target", trace, "--others", "none", "--requests", str(REQUESTS)]
+    common += ["--device", "intel-750"]
     common += ["--space", "market", "--start", "steady:0.9", "--fit-addresses", "compact"]
     common += ["--max-price", "1.2x", "--no-db", "--threads", "1", "-q", "--seed", str(seed)]
     return common

@@ -1,13 +1,13 @@
 //! Searches and grades: options as Python states them, and jobs made of them.
 
 use crate::device::Device;
-use crate::failure::{failed, raised, wrong, wrong_text};
+use crate::failure::{failed, raised, wrong, wrong_data, wrong_text};
 use crate::parse::{fit, parsed, preparation};
 use crate::trace::Trace;
 use pyo3::prelude::*;
 use ssdtune::failure::{of_job, of_memory};
 use ssdtune_experiment::Preparation;
-use ssdtune_model::Bytes;
+use ssdtune_model::{Bytes, presets};
 use ssdtune_trace::ReadOptions;
 use ssdtune_tune::evaluate::{Evaluator, External, GradedBy};
 use ssdtune_tune::limits::{Inequality, StatedLimits};
@@ -51,7 +51,7 @@ impl Named<'_> {
 pub(crate) struct TuneFlags<'py> {
     target: Named<'py>,
     others: Vec<Named<'py>>,
-    device: PyRef<'py, Device>,
+    device: Option<PyRef<'py, Device>>,
     requests: Option<u32>,
     seed: Option<u64>,
     trace_seed: Option<u64>,
@@ -157,8 +157,14 @@ impl TuneFlags<'_> {
         evaluator: Option<Box<dyn Evaluator>>,
     ) -> PyResult<TuningJob> {
         let options = self.options(default)?;
-        let real = self.device.calibrated.as_deref();
-        let job = options.load(self.device.config.clone(), real, evaluator);
+        let (base, real) = match &self.device {
+            Some(device) => (device.config.clone(), device.calibrated.as_deref()),
+            None => {
+                let preset = presets::load(default.baseline(self.space.as_deref()));
+                (preset.map_err(wrong)?.check().map_err(wrong_data)?, None)
+            }
+        };
+        let job = options.load(base, real, evaluator);
         let job = job.map_err(|error| raised(of_job(error)))?;
         let open = || AutoDb::open(&self.db).map_err(|error| raised(of_memory(error)));
         let db = if self.no_db { None } else { Some(open()?) };

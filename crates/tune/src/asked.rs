@@ -25,14 +25,15 @@ impl DefaultSpace {
         if aims.contains(&Aim::Price) { Self::MarketAtAnyPrice } else { Self::Market }
     }
 
-    /// The preset to beat where none is named, in the space of this name. What can be bought is
-    /// compared with a drive that was sold: the published baseline has dies that nobody makes, and
-    /// most of what is gained over it is the step to others.
+    /// The preset to beat where none is named, in the space of this name or file. Parts that can be
+    /// bought are compared with a drive that was sold: the published baseline has dies that nobody
+    /// makes, and most of what is gained over it is the step to others.
     pub fn baseline(self, space: Option<&str>) -> &'static str {
-        match space.unwrap_or(self.name()) {
-            "market" => "intel-750-400gb",
-            _ => "intel-750",
-        }
+        let (parts, stated) = (&[][..], StatedLimits::default());
+        let asked = AskedSpace { space, default: self, parts, constraints: None, stated };
+        // A space that cannot be read is refused when the job is loaded.
+        let has_parts = asked.space().is_ok_and(|space| space.has_parts());
+        if has_parts { "intel-750-400gb" } else { "intel-750" }
     }
 
     fn name(self) -> &'static str {

@@ -2,9 +2,8 @@
 //!
 //! Notes stand in groups of eight neighbouring pages, which exist where something was noted; a
 //! directory of 4 B a group says where. One list of all notes costs a page of the system, 4 KiB,
-//! for each note that stands alone, and collection notes pages all over a drive: 0.4 GB of
-//! `lifespan` on a drive of 117 million pages that served 100,000 requests. Lists of zeroes cost
-//! no memory where nothing was written, so a new drive of 2^30 pages costs some megabytes.
+//! for each note that stands alone, and the host writes all over a drive. Lists of zeroes cost no
+//! memory where nothing was written, so a new drive of 2^30 pages costs some megabytes.
 //!
 //! Copies keep to that: a search copies a drive for each window of a trace, and copying every zero
 //! of a drive of 400 GB took twenty times as long as the window itself.
@@ -14,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ssdtune_model::Place;
 use std::ops::Index;
 
-/// Pages of a group: its notes of 8 B fill a cache line.
+/// Pages of a group: its notes of 8 B are as large as a cache line.
 const GROUP: usize = 8;
 /// Groups of a part of the directory: they fill a page of the system.
 const PART: usize = 1024;
@@ -50,6 +49,9 @@ impl<V: Copy + Default + PartialEq> PerPage<V> {
     }
 
     /// Notes something of a page.
+    ///
+    /// # Panics
+    /// There are 2^32 groups of which something is noted, in which case notes take 32 GiB or more.
     #[inline]
     pub fn set(&mut self, page: LogicalPage, note: V) {
         debug_assert!(page.index() < self.pages);
@@ -59,7 +61,7 @@ impl<V: Copy + Default + PartialEq> PerPage<V> {
             if note == V::default() {
                 return;
             }
-            *at = self.groups.len() as u32;
+            *at = u32::try_from(self.groups.len()).expect("fewer than 2^32 groups");
             self.groups.push([V::default(); GROUP]);
             self.parts[group / PART] = true;
         }
@@ -77,7 +79,7 @@ impl<V> Index<LogicalPage> for PerPage<V> {
     }
 }
 
-/// The copy takes memory for parts of the directory alone in which something was noted.
+/// The copy takes memory for parts of the directory in which something was noted, and for groups.
 impl<V: Copy> Clone for PerPage<V> {
     fn clone(&self) -> Self {
         let mut directory = vec![0; self.directory.len()];

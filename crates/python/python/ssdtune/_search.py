@@ -86,7 +86,7 @@ class TuneOptions(TypedDict, total=False):
     their names and defaults (``ssdtune search --help`` describes them)."""
 
     others: Named | Sequence[Named]
-    device: Device | str
+    device: Device | str | None
     requests: int | None
     seed: int | None
     trace_seed: int | None
@@ -140,7 +140,7 @@ class SearchOptions(TuneOptions, total=False):
 
 
 _TUNE: dict[str, Any] = {
-    "others": (), "device": "intel-750", "requests": None, "seed": None, "trace_seed": None,
+    "others": (), "device": None, "requests": None, "seed": None, "trace_seed": None,
     "search_seed": None, "space": None, "parts": (), "constraints": None, "power_budget": None,
     "capacity": None, "usable_capacity": None, "max_price": None, "dram_budget": None,
     "require": (), "alpha": 0.5, "beta": 0.1, "grade_latency": "mean", "robust": False,
@@ -386,7 +386,7 @@ def _flags(target: Named, options: Mapping[str, Any], known: dict[str, Any]) -> 
         raise UsageError("db and no_db contradict each other")
     if flags["db"] is None:
         flags["db"] = os.environ.get("SSDTUNE_DB", "ssdtune.autodb")
-    if not isinstance(flags["device"], Device):
+    if flags["device"] is not None and not isinstance(flags["device"], Device):
         flags["device"] = Device(flags["device"])
     flags["target"] = _named(target)
     others = flags["others"]

@@ -40,8 +40,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) others: Vec<String>,
 
-    /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml. Default in the space
-    /// `market`: intel-750-400gb, which was sold; elsewhere intel-750, the paper's.
+    /// The drive to beat: a preset, a TOML file, or an MQSim ssdconfig.xml. Default in a space of
+    /// flash parts (`market`): intel-750-400gb, which was sold; else intel-750, the paper's.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
 
