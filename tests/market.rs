@@ -185,11 +185,13 @@ fn a_baseline_whose_dies_nobody_sells_is_told() {
         (document["question"]["baseline"].clone(), document["notes"].to_string())
     };
     let words = "nobody sells such dies";
+    let of_ones_own = support::root().join("configs/spaces/market.toml").display().to_string();
     for (more, baseline, is_told) in [
         (&["--device", "intel-750"][..], "intel-750", true),
         (&["--device", "micron-7450-max-800gb"], "micron-7450-max-800gb", false),
         // Where no drive is named it is one that was sold, but in the paper's space the paper's.
         (&[], "intel-750-400gb", false),
+        (&["--space", &of_ones_own], "intel-750-400gb", false),
         (&["--space", "autoblox"], "intel-750", false),
     ] {
         let (own, told) = found(more);
