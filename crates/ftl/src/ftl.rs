@@ -290,6 +290,11 @@ impl Ftl {
         self.is_rebound |= planes != self.tenants[tenant].planes;
         let dynamic = spec.is_dynamic(self.allocation);
         self.tenants[tenant] = self.tenants[tenant].bound_to(planes, dynamic, abroad);
+        // Its translation pages are written in other planes from now on.
+        for cache in self.caches.names() {
+            self.caches[cache].loosen_stuck();
+            self.rehome_initial_mappings(cache);
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use ssdtune_model::{DeviceConfig, Nanos, Place, Sectors};
-use ssdtune_sim::{Completion, Observe, Outcome, Report, Simulator, Stream, Tenant};
+use ssdtune_sim::{Completion, Look, Observe, Outcome, Report, Simulator, Stream, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 
 /// 2 channels x 2 chips x 1 die x 2 planes x 24 blocks x 16 pages of 4 KiB: 12 MiB, a third of them
@@ -114,14 +114,31 @@ pub fn new(config: &DeviceConfig, tenants: &[Tenant]) -> Simulator {
 }
 
 /// Runs streams on a drive, one for each tenant, and checks the drive afterwards.
-pub fn run_on(mut simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
+pub fn run_on(simulator: Simulator, streams: &[Vec<Request>]) -> Ran {
+    run_in_intervals(simulator, streams, Nanos::MAX, |_, _| ())
+}
+
+/// As [`run_on`]. `act` is called at the end of each interval, with its number.
+pub fn run_in_intervals(
+    mut simulator: Simulator,
+    streams: &[Vec<Request>],
+    interval: Nanos,
+    mut act: impl FnMut(&mut Simulator, u32),
+) -> Ran {
     let streams = (streams.iter().enumerate())
         .map(|(tenant, requests)| Stream {
             tenant: Some(TenantId::at(tenant)),
             ..Stream::open(requests.iter().copied())
         })
         .collect();
-    let outcome = simulator.run(streams, |_| true);
+    let mut number = 0;
+    let outcome = simulator.run_in_intervals(streams, interval, |drive, look| {
+        if matches!(look, Look::IntervalEnd(_)) {
+            act(drive, number);
+            number += 1;
+        }
+        true
+    });
     simulator.check();
     let completions = simulator.take_completions();
     Ran { outcome, report: simulator.report(), completions }

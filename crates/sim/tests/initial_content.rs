@@ -1,10 +1,10 @@
 //! Drives that are not empty at the start, run in time: such a drive is the same as one that stores
 //! all the data which it computes, and it is ready at once whatever its size.
 
-use crate::drives::{self, Mix, small};
+use crate::drives::{self, Mix, Ran, small};
 use ssdtune_model::config::{Allocation, CacheMode, GcPolicy, PlacementPolicy, Sharing};
 use ssdtune_model::{Bytes, DeviceConfig, Nanos, Sectors};
-use ssdtune_sim::{Footprint, InitialContent, InitialState, Places, Simulator, Tenant};
+use ssdtune_sim::{Border, Footprint, InitialContent, InitialState, Places, Simulator, Tenant};
 use ssdtune_trace::{Op, Request, TenantId};
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ fn case(seed: u64) -> (DeviceConfig, Vec<Tenant>, InitialContent) {
 #[test]
 fn a_defined_drive_runs_as_its_stored_copy() {
     for seed in 0..24 {
-        runs_as_its_stored_copy(seed, &case(seed), 120_000.0);
+        runs_as_its_stored_copy(seed, &case(seed), 120_000.0, drives::run_on);
     }
 }
 
@@ -62,14 +62,27 @@ fn a_defined_drive_without_room_runs_as_its_stored_copy() {
         config.flash.blocks_per_plane = 128;
         config.gc.threshold = 0.01;
         config.mapping.cmt_capacity = Bytes(16_384);
-        runs_as_its_stored_copy(seed, &(config, tenants, content), 20_000.0);
+        let case = (config, tenants, content);
+        runs_as_its_stored_copy(seed, &case, 20_000.0, drives::run_on);
+        runs_as_its_stored_copy(seed, &case, 20_000.0, run_on_the_move);
     }
+}
+
+/// Runs a drive whose first tenant writes in one channel, in the other and in both in turn.
+fn run_on_the_move(drive: Simulator, streams: &[Vec<Request>]) -> Ran {
+    let all = Places::all(&small().flash_geometry());
+    drives::run_in_intervals(drive, streams, Nanos::from_ms(2), |drive, interval| {
+        let channels = [vec![0], vec![1], vec![0, 1]][interval as usize % 3].clone();
+        let places = Places { channels, ..all.clone() };
+        drive.bind(TenantId(0), &places, false, Border::Closed).expect("there are such planes");
+    })
 }
 
 fn runs_as_its_stored_copy(
     seed: u64,
     (config, tenants, past): &(DeviceConfig, Vec<Tenant>, InitialContent),
     gap_ns: f64,
+    run_on: fn(Simulator, &[Vec<Request>]) -> Ran,
 ) {
     let ran = [false, true].map(|stored| {
         let mut drive = drives::new(config, tenants);
@@ -87,7 +100,7 @@ fn runs_as_its_stored_copy(
         if stored {
             drive.materialise();
         }
-        drives::run_on(drive, &streams)
+        run_on(drive, &streams)
     });
     let [defined, stored] = &ran;
     assert!(defined.outcome == stored.outcome, "case {seed}: outcomes differ");

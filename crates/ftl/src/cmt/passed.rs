@@ -81,6 +81,14 @@ impl MappingCache {
         }
     }
 
+    /// Translation pages are written in other planes from now on, so what kept mappings from
+    /// leaving need not keep them any longer.
+    pub fn loosen_stuck(&mut self) {
+        for (turn, slot) in std::mem::take(&mut self.passed.stuck).into_turns() {
+            self.passed.insert(slot, turn, Cause::Gone);
+        }
+    }
+
     /// A mapping is about to lose its place in the order.
     #[inline]
     pub(super) fn unpass(&mut self, slot: MappingSlot) {
@@ -101,26 +109,38 @@ impl MappingCache {
 mod tests {
     use super::*;
     use crate::number::LogicalPage;
+    use rand::seq::IndexedMutRandom;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
     use ssdtune_model::{PlaneId, TenantId};
 
     const HOMES: u32 = 5;
 
-    /// Where the mapping of a page is written.
-    fn home(page: LogicalPage) -> TranslationHome {
-        (TenantId(0), PlaneId(page.0 as u32 % HOMES))
+    /// Which planes have room, and how many places each mapping has moved on.
+    struct Planes {
+        room: [bool; HOMES as usize],
+        moved: u32,
+    }
+
+    impl Planes {
+        /// Where the mapping of a page is written.
+        fn home(&self, page: LogicalPage) -> TranslationHome {
+            (TenantId(0), PlaneId((page.0 as u32 % HOMES + self.moved) % HOMES))
+        }
+
+        fn has_room(&self, (_, plane): TranslationHome) -> bool {
+            self.room[plane.0 as usize]
+        }
     }
 
     /// As `Ftl::next_eviction`.
-    fn next(cache: &mut MappingCache, room: &[bool]) -> Option<MappingSlot> {
-        let has_room = |(_, plane): TranslationHome| room[plane.0 as usize];
+    fn next(cache: &mut MappingCache, planes: &Planes) -> Option<MappingSlot> {
         loop {
-            let slot = cache.next_in_turn(has_room)?;
-            let home = home(cache.page(slot));
+            let slot = cache.next_in_turn(|home| planes.has_room(home))?;
+            let home = planes.home(cache.page(slot));
             let cause = match (cache.is_waiting(slot), cache.is_dirty(slot)) {
                 (true, _) => Cause::Awaited,
-                (false, true) if !has_room(home) => Cause::Stuck(home),
+                (false, true) if !planes.has_room(home) => Cause::Stuck(home),
                 _ => return Some(slot),
             };
             cache.pass(slot, cause);
@@ -128,10 +148,10 @@ mod tests {
     }
 
     /// The first that can leave on a walk over the whole cache.
-    fn first_of_all(cache: &MappingCache, room: &[bool]) -> Option<MappingSlot> {
+    fn first_of_all(cache: &MappingCache, planes: &Planes) -> Option<MappingSlot> {
         cache.slots.iter().find(|&slot| {
-            let (_, plane) = home(cache.page(slot));
-            !cache.is_waiting(slot) && (!cache.is_dirty(slot) || room[plane.0 as usize])
+            let has_room = planes.has_room(planes.home(cache.page(slot)));
+            !cache.is_waiting(slot) && (!cache.is_dirty(slot) || has_room)
         })
     }
 
@@ -140,20 +160,24 @@ mod tests {
         for seed in 0..200 {
             let rng = &mut Pcg64Mcg::seed_from_u64(seed);
             let mut cache = MappingCache::new(1);
-            let mut room = [true; HOMES as usize];
+            let mut planes = Planes { room: [true; HOMES as usize], moved: 0 };
             let (mut left, mut passed) = (0, 0);
             for step in 0..1_000 {
                 let all: Vec<MappingSlot> = cache.slots.iter().collect();
                 let any = (!all.is_empty()).then(|| all[rng.random_range(0..all.len().max(1))]);
-                match (rng.random_range(0..10), any) {
+                match (rng.random_range(0..11), any) {
                     (0..3, _) | (_, None) => drop(cache.reserve(LogicalPage(rng.random()))),
                     (3, Some(slot)) => cache.touch(slot),
                     (4 | 5, Some(slot)) => cache.set_ready(slot),
                     (6, Some(slot)) => cache.set_dirty(slot, rng.random_bool(0.8)),
-                    (7, _) => room[rng.random_range(0..room.len())] = rng.random_bool(0.3),
+                    (7, _) => *planes.room.choose_mut(rng).unwrap() = rng.random_bool(0.3),
+                    (8, _) => {
+                        planes.moved = rng.random_range(0..HOMES);
+                        cache.loosen_stuck();
+                    }
                     (_, Some(_)) => {
-                        let expected = first_of_all(&cache, &room);
-                        assert_eq!(next(&mut cache, &room), expected, "seed {seed}, step {step}");
+                        let expected = first_of_all(&cache, &planes);
+                        assert_eq!(next(&mut cache, &planes), expected, "seed {seed}, step {step}");
                         passed += cache.passed.turns.len();
                         if let Some(slot) = expected.filter(|_| rng.random()) {
                             cache.remove(slot);

@@ -110,6 +110,15 @@ impl Ftl {
         }
     }
 
+    /// Finds out anew where those that were stuck are written.
+    pub(super) fn rehome_initial_mappings(&mut self, cache: CacheId) {
+        let stuck = std::mem::take(&mut self.caches[cache].initial.stuck);
+        for nth in stuck.into_turns() {
+            let home = self.translation_home(self.initial_mapping_page(cache, nth));
+            self.caches[cache].initial.stuck.insert(home, nth);
+        }
+    }
+
     #[inline]
     fn initial_mapping_status(&self, page: LogicalPage) -> CacheStatus {
         self.table.find(page).map_or(CacheStatus::Untouched, |at| self.table.status(at))
