@@ -227,6 +227,10 @@ fn an_ablation_has_a_row_for_each_value() {
     // If only one figure counts, that figure must not be worse than the baseline's.
     assert!(rows[0]["target"]["latency"].as_f64().unwrap() >= 1.0);
     assert!(rows[1]["target"]["throughput"].as_f64().unwrap() >= 1.0);
+
+    let beta = ["ablate", "beta", "--target", "websearch", "--others", "none", "--no-db"];
+    let refused = ssdtune().args(beta).args(["--requests", "300"]).assert().code(2);
+    refused.stderr(predicate::str::contains("beta is the weight of --others"));
 }
 
 #[cfg(unix)]

@@ -330,33 +330,34 @@ pub fn as_mqsim(config: &DeviceConfig) -> DeviceConfig {
     other
 }
 
+/// The parameters of this drive that do something and that MQSim has no words for. The switches of
+/// `[compat]` are not among them: they are MQSim's nature.
+pub fn unknown_to_mqsim(config: &DeviceConfig) -> impl Iterator<Item = &'static Parameter> {
+    let plain = plain();
+    catalogue::parameters()
+        .filter(|row| row.mqsim.is_none() && row.path().0 != "compat")
+        .filter(move |row| row.get(config) != row.get(&plain) && row.inert(config).is_none())
+}
+
 /// What MQSim will not know of a drive, one sentence each.
 fn notes_for_mqsim(config: &DeviceConfig) -> Result<Vec<String>, Faults> {
     let mut faults = Faults::default();
-    let mut notes = Vec::new();
-    let plain = plain();
-    for row in catalogue::parameters() {
+    for (row, _) in rows() {
         let value = row.get(config);
-        match row.mqsim {
-            Some(_) => {
-                if let Some(reason) = inexpressible(row, value) {
-                    let fault = Fault::new(row.key, Problem::Unsupported { reason });
-                    faults.push(fault.with_value(value.to_string()));
-                }
-            }
-            None if value == row.get(&plain) || row.inert(config).is_some() => {}
-            // All peculiarities are MQSim's nature; one note stands for them.
-            None if row.path().0 == "compat" => {}
-            None => {
-                let theirs = match row.key {
-                    "cache.mode" => "MQSim takes it from the workload's flows",
-                    _ => "MQSim has nothing like it",
-                };
-                notes.push(format!("{} = {value}: only ssdtune reads it; {theirs}", row.key));
-            }
+        if let Some(reason) = inexpressible(row, value) {
+            let fault = Fault::new(row.key, Problem::Unsupported { reason });
+            faults.push(fault.with_value(value.to_string()));
         }
     }
-    if config.compat != plain.compat {
+    let note = |row: &Parameter| {
+        let theirs = match row.key {
+            "cache.mode" => "MQSim takes it from the workload's flows",
+            _ => "MQSim has nothing like it",
+        };
+        format!("{} = {}: only ssdtune reads it; {theirs}", row.key, row.get(config))
+    };
+    let mut notes: Vec<String> = unknown_to_mqsim(config).map(note).collect();
+    if config.compat != Compat::MQSIM {
         let switches = "[compat]: only ssdtune reads its switches; in MQSim all of them are on";
         notes.push(switches.to_owned());
     }

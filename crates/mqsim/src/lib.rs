@@ -36,7 +36,7 @@ mod verdict;
 mod workload;
 mod xml;
 
-pub use device::{as_mqsim, load, load_as_mqsim, read_device, write_device};
+pub use device::{as_mqsim, load, load_as_mqsim, read_device, unknown_to_mqsim, write_device};
 pub use format::{Noted, is_xml};
 pub use scenario::Scenario;
 pub use verdict::Verdict;

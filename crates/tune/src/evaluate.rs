@@ -30,7 +30,7 @@ pub use in_process::InProcess;
 
 use crate::workload::Trace;
 use ssdtune_experiment::{Age, Preparation, Share, Start};
-use ssdtune_model::CheckedConfig;
+use ssdtune_model::{CheckedConfig, DeviceConfig};
 use std::sync::atomic::AtomicBool;
 
 /// Describes a preparation in words, for keys of stored evaluations and for recommendations. The
@@ -111,6 +111,12 @@ pub trait Evaluator: Send + Sync {
     /// What its figures are made of.
     fn graded_by(&self) -> GradedBy {
         GradedBy::default()
+    }
+
+    /// The settings of a drive that it cannot be told, each as `key = value`: the drive is measured
+    /// without them.
+    fn untold(&self, _drive: &DeviceConfig) -> Vec<String> {
+        Vec::new()
     }
 
     /// Measures a drive on a trace. It gives up soon after `stop` is set.

@@ -138,7 +138,7 @@ impl JobOptions {
             held: self.held.clone(),
         };
         let set = WorkloadSet::load(&self.target, &self.others, &set)?;
-        let warnings = set.warnings().cloned().collect();
+        let mut warnings: Vec<String> = set.warnings().cloned().collect();
         let WorkloadSet { target, others, validation, held_out } = set;
         let outside = calibrated.map(|real| outside_tested_range(real, &base, &target, &others));
         let max_harm = max_harm.map(|share| MaxHarm { share, validation });
@@ -147,7 +147,10 @@ impl JobOptions {
         let is_open = self.preparation.is_none() && task.space.has_parts() && !task.is_sampled();
         let used = || Preparation::of(Start::Steady(Shares::all(USED)), 0);
         let evaluator = match evaluator {
-            Some(evaluator) => evaluator,
+            Some(evaluator) => {
+                warnings.extend(untold(&*evaluator, &task.base));
+                evaluator
+            }
             None => {
                 let own = InProcess::new(if is_open { used() } else { preparation })?;
                 Box::new(own.graded_by(self.graded_by))
@@ -155,6 +158,15 @@ impl JobOptions {
         };
         Ok(TuningJob { task, held_out, evaluator, db: None, outside, note, warnings })
     }
+}
+
+/// A warning of what `evaluator` cannot be told of the baseline, if there is such a thing.
+fn untold(evaluator: &dyn Evaluator, base: &CheckedConfig) -> Option<String> {
+    let untold = evaluator.untold(base);
+    (!untold.is_empty()).then(|| {
+        let (name, settings) = (&base.name, untold.join(", "));
+        format!("the evaluator cannot be told all of {name}: it measures without {settings}")
+    })
 }
 
 /// Why a job cannot be loaded.

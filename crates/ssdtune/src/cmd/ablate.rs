@@ -1,6 +1,7 @@
 //! `ssdtune ablate`: one search for each value of α or β (AutoBlox, section 4.6).
 
 use crate::context::{Context, Level};
+use crate::global::real;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, BudgetArgs, HarmArg, TuneArgs};
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 
     /// Values of the weight, one search for each.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    #[arg(default_values_t = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])]
+    #[arg(default_values_t = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99], value_parser = real(0.0..=1.0))]
     values: Vec<f64>,
 
     #[command(flatten)]
@@ -40,15 +41,15 @@ enum Weight {
 
 /// Searches for each value and prints.
 pub(crate) fn run(args: &Args, context: &Context) -> Outcome {
-    if let Some(wrong) = args.values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
-        return Err(Failure::usage(anyhow!("--values {wrong}: write numbers between 0 and 1")));
-    }
     let weight = match args.weight {
         Weight::Alpha => recommend::Weight::Alpha,
         Weight::Beta => recommend::Weight::Beta,
     };
     let (tune, harm) = (&args.tune, Some(args.harm.max_harm));
     let job = tune.load(DefaultSpace::Market, tune.weights(), harm, context)?;
+    if matches!(args.weight, Weight::Beta) && job.task.others.is_empty() {
+        return Err(Failure::usage(anyhow!("beta is the weight of --others, and there are none")));
+    }
     let settings = args.budget.settings(&args.tune, context);
     let deferred = Deferred::new();
     let evaluator = job.evaluator(deferred.flag(), &|_| {});

@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::interrupt::Deferred;
 use crate::outcome::{Failure, Outcome};
 use crate::tuning::{self, Bar, BudgetArgs, HarmArg, TuneArgs};
-use anyhow::anyhow;
 use ssdtune_tune::DefaultSpace;
 use ssdtune_tune::search::{Progress, Trial};
 use ssdtune_tune::whatif::{self, Goal};
@@ -35,8 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(mut args: Args, context: &Context) -> Outcome {
     let goal = match (args.latency, args.throughput) {
         (Some(factor), _) => Goal::Latency(factor),
-        (None, Some(factor)) => Goal::Throughput(factor),
-        (None, None) => return Err(Failure::usage(anyhow!("say --latency or --throughput"))),
+        (None, factor) => Goal::Throughput(factor.expect("the command line has one of both")),
     };
     if args.tune.others.is_empty() {
         // The question is about the target alone.

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use ssdtune_experiment::{Preparation, Start};
 use ssdtune_model::DeviceConfig;
 use ssdtune_mqsim::result::{RunContext, read_result};
-use ssdtune_mqsim::{Scenario, write_device, write_workload};
+use ssdtune_mqsim::{Scenario, unknown_to_mqsim, write_device, write_workload};
 use ssdtune_trace::{Op, Request};
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -244,6 +244,12 @@ impl Evaluator for External {
     fn preparation(&self) -> Preparation {
         // The other simulator decides what a drive has been through.
         Preparation::of(Start::Empty, 0)
+    }
+
+    fn untold(&self, drive: &DeviceConfig) -> Vec<String> {
+        // The mode of the cache is in the workload's file.
+        let unknown = unknown_to_mqsim(drive).filter(|row| row.key != "cache.mode");
+        unknown.map(|row| format!("{} = {}", row.key, row.get(drive))).collect()
     }
 
     fn measure(&self, job: &Job, stop: &AtomicBool) -> Result<Measurement, EvaluationError> {

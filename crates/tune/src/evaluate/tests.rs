@@ -283,6 +283,15 @@ mod external {
     }
 
     #[test]
+    fn what_mqsims_files_cannot_say_of_a_drive_is_named() {
+        let (_directory, external) = program("");
+        assert_eq!(external.untold(&config("intel-750")), [""; 0]);
+        let untold = external.untold(&config("intel-750-400gb"));
+        assert!(untold.contains(&"mapping.unit_bytes = 4096".to_owned()), "{untold:?}");
+        assert!(!untold.iter().any(|setting| setting.contains("channels")), "{untold:?}");
+    }
+
+    #[test]
     fn mqsims_result_file_is_read_by_littles_law() {
         let text = "echo '<R><Device_Response_Time>200</Device_Response_Time></R>' \
                     > workload_scenario_1.xml";
